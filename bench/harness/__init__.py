@@ -1,0 +1,1 @@
+"""What the benchmarks share: engines, workload, observers, and how figures are computed and shown."""

@@ -1,0 +1,157 @@
+"""One engine's turn of the latency benchmark: sender and observers, warm-up, measurement, drain."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from typing import Any
+
+from harness.charging import Seen, charge
+from harness.observers import Signals, watch_pull, watch_push, watch_topic
+from harness.percentiles import Percentiles, percentiles
+from harness.progress import progress
+from harness.sender import Pace, SentLog, send_clicks
+
+SPAWN = get_context("spawn")
+
+FIRST_OUTPUT_SECONDS = 180
+"""Flink's first output may take half a minute on a busy machine; after so long an engine is broken."""
+
+DRAIN_SECONDS = 5
+"""Wait for outputs after the last row: ten times a batch boundary."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`rate` events a second for `seconds`, after `warmup` seconds of the same from the first output on."""
+
+    rate: float
+    seconds: float
+    warmup: float
+
+
+@dataclass(slots=True)
+class Observer:
+    """A process that runs `target(*args, signals)`; `keys` if it sees only some urls."""
+
+    name: str
+    target: Callable[..., None]
+    args: tuple[Any, ...]
+    keys: frozenset[str] | None = None
+    signals: Signals = field(init=False)
+    result: Connection = field(init=False)
+
+    def process(self) -> SpawnProcess:
+        self.result, theirs = SPAWN.Pipe(duplex=False)
+        self.signals = Signals(SPAWN.Event(), SPAWN.Event(), theirs)
+        return SPAWN.Process(target=self.target, args=(*self.args, self.signals), daemon=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """What one observer saw, in milliseconds; `missing` rows were not covered in time."""
+
+    observer: str
+    figures: Percentiles
+    missing: int
+    by_second: list[float]
+    """The worst latency of the rows of each second: shows pauses at a glance."""
+
+
+def topic_observer(name: str, uris: str, topic: str) -> Observer:
+    return Observer(name, watch_topic, (uris, topic))
+
+
+def push_observer(name: str, port: int) -> Observer:
+    return Observer(name, watch_push, (port,))
+
+
+def pull_observer(name: str, port: int, urls: frozenset[str], sent: Connection) -> Observer:
+    return Observer(name, watch_pull, (port, urls, sent), urls)
+
+
+def probe_pipe() -> tuple[Connection, Connection]:
+    """(to read, to write): how the sender tells the pull observer what it sent."""
+    return SPAWN.Pipe(duplex=False)
+
+
+def measure(
+    uris: str,
+    topic: str,
+    plan: Plan,
+    observers: Sequence[Observer],
+    check: Callable[[], None],
+    probes: Connection | None = None,
+) -> list[Latency]:
+    """Run the sender against `topic` and see what the observers see.
+
+    `check` raises if the engine has ended. Raises TimeoutError, RuntimeError.
+    """
+    measuring = SPAWN.Event()
+    received, theirs = SPAWN.Pipe(duplex=False)
+    pace = Pace(plan.rate, plan.seconds, measuring)
+    sender = SPAWN.Process(target=send_clicks, args=(uris, topic, pace, probes, theirs), daemon=True)
+    with running([observer.process() for observer in observers] + [sender]):
+        for observer in observers:
+            _wait_for_output(observer, check)
+        progress(f"outputs come; {plan.warmup:g} s of warm-up")
+        time.sleep(plan.warmup)
+        progress(f"measuring {plan.seconds:g} s at {plan.rate:g} events/s")
+        measuring.set()
+        sent: SentLog = _received(received, plan.seconds + 60, "the sender")
+        progress(f"the sender was at most {sent.late:.1f} ms late")
+        time.sleep(DRAIN_SECONDS)
+        for observer in observers:
+            observer.signals.stop.set()
+        return [_latency(observer, sent, plan.rate) for observer in observers]
+
+
+def _wait_for_output(observer: Observer, check: Callable[[], None]) -> None:
+    deadline = time.monotonic() + FIRST_OUTPUT_SECONDS
+    while not observer.signals.seen.wait(1):
+        check()
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{observer.name}: no output in {FIRST_OUTPUT_SECONDS} s")
+
+
+@contextmanager
+def running(processes: Sequence[SpawnProcess]) -> Iterator[None]:
+    """Start the processes; they are ended on the way out."""
+    for process in processes:
+        process.start()
+    try:
+        yield
+    finally:
+        for process in processes:
+            process.terminate()
+            process.join(10)
+
+
+def _received(connection: Connection, seconds: float, who: str) -> Any:
+    """A process's result. Raises RuntimeError if it ended without one or took too long."""
+    try:
+        if connection.poll(seconds):
+            return connection.recv()
+    except EOFError:
+        pass
+    raise RuntimeError(f"{who} gave no result")
+
+
+def _latency(observer: Observer, sent: SentLog, rate: float) -> Latency:
+    outputs: list[Seen] = _received(observer.result, 60, observer.name)
+    rows = [row for row in sent.measured if observer.keys is None or row.key in observer.keys]
+    charged = charge(rows, outputs)
+    if not charged.latencies:
+        raise RuntimeError(f"{observer.name} saw none of {len(rows)} rows")
+    share = rate * len(rows) / len(sent.measured)
+    by_second = _worst_of_each(charged.latencies, max(1, round(share)))
+    return Latency(observer.name, percentiles(charged.latencies), charged.missing, by_second)
+
+
+def _worst_of_each(latencies: Sequence[float], size: int) -> list[float]:
+    return [round(max(latencies[i : i + size]), 1) for i in range(0, len(latencies), size)]

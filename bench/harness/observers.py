@@ -1,0 +1,131 @@
+"""The observers of the latency benchmark: processes that note when somebody outside sees a count.
+
+Each takes the times of what it sees with the same clock as the sender (monotonic, one for the whole machine),
+sets `seen` at the first output, stops when `stop` is set, and then sends its list of `Seen` to `result`.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+
+from harness.charging import Seen
+from harness.chunked import ChunkedLines
+from harness.statements import Statements
+from harness.topics import PARTITIONS
+from harness.views import VIEW, visits_of
+
+FETCH_WAIT_MS = 10
+"""How long a fetch may wait at the broker, which answers at once when there is a record."""
+
+PULL_PAUSE = 0.001
+"""Seconds between two rounds of asking for rows that are not there yet: at most 1,000 rounds a second."""
+
+TICK = 0.2
+"""Seconds after which an observer looks whether it shall stop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """What an observer and its benchmark tell each other."""
+
+    seen: Event
+    stop: Event
+    result: Connection
+
+
+def watch_topic(uris: str, topic: str, signals: Signals) -> None:
+    """Reads an engine's output topic: values {"url", "visits"}."""
+    consumer = Consumer(
+        {
+            "bootstrap.servers": uris,
+            "group.id": "bench-watch",
+            "fetch.wait.max.ms": FETCH_WAIT_MS,
+            "fetch.min.bytes": 1,
+            "enable.auto.commit": False,
+        }
+    )
+    consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in range(PARTITIONS)])
+    records: list[tuple[int, bytes]] = []
+    while not signals.stop.is_set():
+        message = consumer.poll(TICK)
+        if message is None or message.error() or message.value() is None:
+            continue
+        records.append((time.monotonic_ns(), message.value()))
+        signals.seen.set()
+    consumer.close()
+    signals.result.send([_of_record(at, value) for at, value in records])
+
+
+def watch_push(port: int, signals: Signals) -> None:
+    """Follows the view with a push query."""
+    body = json.dumps({"statement": f"SELECT * FROM {VIEW} EMIT CHANGES;"}).encode()
+    head = (
+        f"POST /v2/stream HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    pieces: list[tuple[int, bytes]] = []
+    with socket.create_connection(("127.0.0.1", port)) as stream:
+        stream.sendall(head.encode() + body)
+        while not signals.stop.is_set():
+            if select.select([stream], [], [], TICK)[0]:
+                data = stream.recv(1 << 16)
+                pieces.append((time.monotonic_ns(), data))
+                if not data:
+                    break
+                if b'"insert"' in data or b'"update"' in data:
+                    signals.seen.set()
+    signals.result.send(_of_pieces(pieces))
+
+
+def watch_pull(port: int, urls: frozenset[str], sent: Connection, signals: Signals) -> None:
+    """Asks for each of `urls` that got a click, again and again, until the answer covers the click.
+
+    `sent` says (url, count) of each row as it goes out.
+    """
+    server = Statements(port)
+    wanted: dict[str, int] = {}
+    outputs: list[Seen] = []
+    while not signals.stop.is_set():
+        while sent.poll(0 if wanted else TICK):
+            url, count = sent.recv()
+            if url in urls:
+                wanted[url] = count
+        for url in list(wanted):
+            output = _ask(server, url)
+            outputs.append(output)
+            if output.visits >= wanted[url]:
+                del wanted[url]
+                signals.seen.set()
+        if wanted:
+            time.sleep(PULL_PAUSE)
+    server.close()
+    signals.result.send(outputs)
+
+
+def _ask(server: Statements, url: str) -> Seen:
+    count = server.number(visits_of(url))
+    return Seen(url, count, time.monotonic_ns())
+
+
+def _of_record(at: int, value: bytes) -> Seen:
+    row = json.loads(value)
+    return Seen(row["url"], int(row["visits"]), at)
+
+
+def _of_pieces(pieces: Iterable[tuple[int, bytes]]) -> list[Seen]:
+    """The changes in a streamed answer, each at the time of the piece that completed its line."""
+    lines = ChunkedLines()
+    timed = [(at, json.loads(line)) for at, data in pieces for line in lines.feed(data)]
+    if broken := [line for _, line in timed if "error" in line] or lines.status != 200:
+        raise ValueError(f"the push query ended with status {lines.status}: {broken}")
+    changes = [(at, line["row"]) for at, line in timed if line.get("op") in ("insert", "update")]
+    return [Seen(row[0], int(row[1]), at) for at, row in changes]

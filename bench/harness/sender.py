@@ -1,0 +1,78 @@
+"""The producer of the latency benchmark: a process that sends clicks at an even rate and remembers when."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
+
+from confluent_kafka import Producer
+
+from harness.charging import Sent
+from harness.clicks import URLS, USERS, record, url_of
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """`rate` events a second; once `measure` is set, `seconds` more, and these are the ones that count."""
+
+    rate: float
+    seconds: float
+    measure: Event
+
+
+@dataclass(frozen=True, slots=True)
+class SentLog:
+    """Every row, warm-up included; those from `measured_from` on count. `late`: the latest, in ms."""
+
+    rows: list[Sent]
+    measured_from: int
+    late: float
+
+    @property
+    def measured(self) -> list[Sent]:
+        return self.rows[self.measured_from :]
+
+
+def send_clicks(uris: str, topic: str, pace: Pace, probes: Connection | None, result: Connection) -> None:
+    """The process: send, tell `probes` each row as it goes out, then send the SentLog to `result`."""
+    producer = Producer(
+        {"bootstrap.servers": uris, "linger.ms": 0, "acks": "all", "partitioner": "murmur2_random"}
+    )
+    rows: list[Sent] = []
+    measured_from, last, late = 0, -1, 0.0
+    chance, counts = random.Random(7), Counter[str]()
+    due = time.monotonic()
+    while last < 0 or len(rows) < last:
+        if last < 0 and pace.measure.is_set():
+            measured_from, late = len(rows), 0.0
+            last = measured_from + int(pace.rate * pace.seconds)
+        due += 1 / pace.rate
+        late = max(late, _sleep_until(due))
+        sent = _send(producer, topic, chance, counts)
+        rows.append(sent)
+        if probes is not None:
+            probes.send((sent.key, sent.visits))
+    producer.flush(30)
+    result.send(SentLog(rows, measured_from, late * 1000))
+
+
+def _sleep_until(due: float) -> float:
+    """How many seconds too late it has become."""
+    if (wait := due - time.monotonic()) > 0:
+        time.sleep(wait)
+    return time.monotonic() - due
+
+
+def _send(producer: Producer, topic: str, chance: random.Random, counts: Counter[str]) -> Sent:
+    """One click; its time is taken before `produce`, so the producer's own share is in the latency."""
+    url = url_of(int(chance.random() * URLS))
+    key, value = record(int(time.time() * 1000), url, int(chance.random() * USERS))
+    counts[url] += 1
+    at = time.monotonic_ns()
+    producer.produce(topic, value, key)
+    producer.poll(0)
+    return Sent(url, counts[url], at)

@@ -1,0 +1,127 @@
+"""Millpond as users start it: `python -m millpond server --embedded`, on a folder of our own."""
+
+from __future__ import annotations
+
+import http.client
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from harness.processes import command, cpu_seconds, end, is_broker, tree
+from harness.progress import progress
+from millpond.embedded.ports import free_port
+from millpond.embedded.watchdog import Watchdog
+
+START_SECONDS = 180
+
+
+class NotReadyError(Exception):
+    """The server ended, or was not ready in time."""
+
+
+class EmbeddedServer:
+    """A server on `folder`; `start` and `stop` may take turns. Its ports stay the same."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data_dir = folder / "data"
+        self.port = free_port()
+        self.kafka_port = free_port()
+        self._log = folder / "server.log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._watchdog: Watchdog | None = None
+
+    @property
+    def uris(self) -> str:
+        """The broker list of its Kafka."""
+        return f"127.0.0.1:{self.kafka_port}"
+
+    @property
+    def pid(self) -> int:
+        if self._process is None:
+            raise NotReadyError("the server does not run")
+        return self._process.pid
+
+    def start(self) -> float:
+        """Start it and wait until it is ready; the seconds that this took. Raises NotReadyError."""
+        began = time.monotonic()
+        self._launch()
+        while not self._ready():
+            self.check()
+            if time.monotonic() - began > START_SECONDS:
+                raise NotReadyError(f"not ready after {START_SECONDS} s: {self._last_words()}")
+            time.sleep(0.05)
+        took = time.monotonic() - began
+        progress(f"Millpond is ready after {took:.1f} s")
+        return took
+
+    def stop(self) -> None:
+        """End it and all its processes."""
+        if self._process is not None:
+            end(self._process)
+        if self._watchdog is not None:
+            self._watchdog.dismiss()
+        self._process = self._watchdog = None
+
+    def check(self) -> None:
+        """Raises NotReadyError if the server has ended."""
+        if self._process is None or self._process.poll() is not None:
+            raise NotReadyError(f"the server ended: {self._last_words()}")
+
+    def engine_cpu(self) -> float:
+        """CPU seconds so far of all its processes except the broker."""
+        return cpu_seconds(self.pid, lambda pid: not is_broker(pid))
+
+    def broker_cpu(self) -> float:
+        """CPU seconds so far of its broker."""
+        return cpu_seconds(self.pid, is_broker)
+
+    def processes(self) -> dict[int, str]:
+        """What each of its processes is, by process id."""
+        return {p.pid: _role(p.pid, self.pid) for p in tree(self.pid)}
+
+    def _launch(self) -> None:
+        options = [
+            "--data-dir",
+            str(self.data_dir),
+            "--port",
+            str(self.port),
+            "--kafka-port",
+            str(self.kafka_port),
+        ]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "millpond", "server", "--embedded", *options],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        self._watchdog = Watchdog(self._process.pid, grace=30)
+
+    def _ready(self) -> bool:
+        asking = http.client.HTTPConnection("127.0.0.1", self.port, timeout=5)
+        try:
+            asking.request("GET", "/healthz")
+            return asking.getresponse().status == 200
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            asking.close()
+
+    def _last_words(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines()
+        return " | ".join(line for line in lines if line.strip())[-600:] or "it said nothing"
+
+
+def _role(pid: int, root: int) -> str:
+    """What a process of the server is, told by its command line."""
+    words = command(pid)
+    if is_broker(pid):
+        return "Kafka broker (JVM)"
+    if any("SparkSubmit" in word or "PythonGatewayServer" in word for word in words):
+        return "Spark (JVM)"
+    program = Path(words[0]).name if words else "?"
+    if pid == root:
+        return f"server ({program})"
+    return "shell (watchdog)" if program == "sh" else f"child ({program})"

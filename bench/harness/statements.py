@@ -1,0 +1,62 @@
+"""Statements over one keep-alive HTTP connection, with as little of our own in between as possible."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from dataclasses import dataclass
+from typing import Any
+
+SUCCESS = "00000"
+NOT_COMPLETE = "03000"
+
+HEADERS = {"content-type": "application/json"}
+
+
+class RefusedError(Exception):
+    """The server answered with an SQL error, or not as it should."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Values are text or None; `message` says so if a view is not complete yet."""
+
+    rows: list[list[str | None]]
+    message: str
+
+
+class Statements:
+    """A client of one server; not for several threads."""
+
+    def __init__(self, port: int, timeout: float = 120) -> None:
+        self._timeout = timeout
+        self._http = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+
+    def run(self, sql: str) -> Answer:
+        """The answer to a statement, waited for. Raises RefusedError; OSError, HTTPException: no server."""
+        answer = self._ask("POST", "/v2/statements", json.dumps({"statement": sql}).encode())
+        deadline = time.monotonic() + self._timeout
+        while answer.get("sqlState") == NOT_COMPLETE and time.monotonic() < deadline:
+            time.sleep(0.05)
+            answer = self._ask("GET", f"/v2/statements/{answer['statementID']}")
+        if answer.get("sqlState") != SUCCESS:
+            raise RefusedError(f"{sql}\n{answer.get('message') or answer}")
+        return Answer(answer.get("data") or [], answer.get("message") or "")
+
+    def number(self, sql: str) -> int:
+        """The one number that a query answers; 0 for no row or NULL."""
+        rows = self.run(sql).rows
+        return int(float(rows[0][0] or 0)) if rows else 0
+
+    def close(self) -> None:
+        self._http.close()
+
+    def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+        try:
+            self._http.request(method, path, body, HEADERS)
+            answer: dict[str, Any] = json.loads(self._http.getresponse().read())
+        except BaseException:
+            self._http.close()  # http.client refuses the next request after a broken one
+            raise
+        return answer

@@ -1,0 +1,82 @@
+"""Topics of the benchmarks: made, filled, and how far they have grown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from harness.clicks import Record
+from harness.progress import progress
+
+PARTITIONS = 2
+
+FILL_REPORT = 500_000
+
+
+def create_topic(uris: str, name: str, partitions: int = PARTITIONS) -> None:
+    """Create a topic and wait until it is there."""
+    admin = AdminClient({"bootstrap.servers": uris})
+    admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
+
+
+def topic_like(uris: str, prefix: str) -> str:
+    """The only topic whose name starts with `prefix`. Raises LookupError."""
+    names = [
+        n
+        for n in AdminClient({"bootstrap.servers": uris}).list_topics(timeout=10).topics
+        if n.startswith(prefix)
+    ]
+    if len(names) != 1:
+        raise LookupError(f"topics that start with '{prefix}': {names}")
+    return str(names[0])
+
+
+def fill(uris: str, topic: str, clicks: Iterable[tuple[str, Record]]) -> Counter[str]:
+    """Write all clicks, keyed by user; how many there were of each url. Raises KafkaException if one is lost."""
+    producer = Producer(
+        {
+            "bootstrap.servers": uris,
+            "linger.ms": 20,
+            "batch.num.messages": 10_000,
+            "queue.buffering.max.messages": 400_000,
+            "partitioner": "murmur2_random",
+        }
+    )
+    counts: Counter[str] = Counter()
+    for number, (url, (key, value)) in enumerate(clicks, 1):
+        counts[url] += 1
+        _produce(producer, topic, key, value)
+        if number % FILL_REPORT == 0:
+            progress(f"{number:,} events in '{topic}'")
+    if producer.flush(60):
+        raise KafkaException(f"not all events reached '{topic}'")
+    if (held := sum(Ends(uris, topic).now())) != counts.total():
+        raise KafkaException(f"'{topic}' holds {held} records, not {counts.total()}")
+    return counts
+
+
+def _produce(producer: Producer, topic: str, key: bytes, value: bytes) -> None:
+    while True:
+        try:
+            producer.produce(topic, value, key)
+            return
+        except BufferError:
+            producer.poll(0.05)
+
+
+class Ends:
+    """Watches the ends of a topic's partitions."""
+
+    def __init__(self, uris: str, topic: str, partitions: int = PARTITIONS) -> None:
+        self._consumer = Consumer({"bootstrap.servers": uris, "group.id": "bench-ends"})
+        self._places = [TopicPartition(topic, p) for p in range(partitions)]
+
+    def now(self) -> list[int]:
+        """The offset after the last record of each partition."""
+        return [int(self._consumer.get_watermark_offsets(p, timeout=10)[1]) for p in self._places]
+
+    def close(self) -> None:
+        self._consumer.close()

@@ -1,0 +1,161 @@
+"""The server put together: what starts when, and what stops in which order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from millpond.api.app import create_app
+from millpond.api.server import listen, serve
+from millpond.catalog.catalog import Catalog
+from millpond.catalog.lookup import existing_store
+from millpond.catalog.model import PersistentQuery, RelationKind, SessionContext, Store
+from millpond.config import Settings
+from millpond.datadir import check_space, claim
+from millpond.embedded.broker import Broker
+from millpond.errors import MillpondError
+from millpond.jvm.locate import broker_classpath, find_java
+from millpond.plan.nodes import Sink
+from millpond.queries.registry import Queries
+from millpond.serve.engine import StreamEngine
+from millpond.serve.replan import replan
+from millpond.spark.engine import SparkEngine
+from millpond.stores.connections import Connections
+from millpond.views.schema import ViewIndex
+from millpond.views.supervisor import Supervisor
+
+logger = logging.getLogger(__name__)
+
+MINIMUM_SPACE = 512 << 20
+"""Bytes that must be free to start: room for state, checkpoints and a changelog segment."""
+
+
+def say(text: str) -> None:
+    """A line for the person who started the server."""
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    """Say that something is being started, and how long it took."""
+    started = time.monotonic()
+    yield
+    say(f"  {name} {time.monotonic() - started:6.1f} s")
+
+
+class Server:
+    """A running Millpond. Everything it starts is on `stack`, and stopped in reverse."""
+
+    def __init__(self, settings: Settings, announce: Callable[[str], None] = say) -> None:
+        self.settings, self.announce = settings, announce
+        self.stack = ExitStack()
+        self.broker: Broker | None = None
+
+    def start(self) -> None:
+        """Start everything but HTTP. Raises the named error of what does not start; then nothing is left running."""
+        with ExitStack() as stack:
+            self.listening = listen(self.settings.host, self.settings.port)
+            stack.callback(self.listening.close)
+            stack.enter_context(claim(self.settings.data_dir))
+            check_space(self.settings.data_dir, MINIMUM_SPACE)
+            if self.settings.embedded:
+                self._start_broker(stack)
+            self._start_engine(stack)
+            self.stack = stack.pop_all()
+
+    def _start_broker(self, stack: ExitStack) -> None:
+        with step("Kafka broker"):
+            self.broker = Broker(
+                self.settings.data_dir / "kafka",
+                self.settings.kafka_port,
+                broker_classpath(),
+                find_java(),
+                self.settings.broker_memory,
+            )
+            self.broker.start()
+            stack.callback(self.broker.stop)
+
+    def _start_engine(self, stack: ExitStack) -> None:
+        settings = self.settings
+        with step("catalog     "):
+            self.catalog = Catalog.open(settings.data_dir)
+            stack.callback(self.catalog.close)
+            self._register_store()
+        connections = Connections(self.catalog)
+        stack.callback(connections.close)
+        with step("Spark       "):
+            spark = SparkEngine(settings, settings.data_dir / "spark")
+            stack.callback(spark.stop)
+
+        def again(query: PersistentQuery, context: SessionContext) -> Sink:
+            return replan(query, self.catalog, context)
+
+        queries = Queries(self.catalog, spark, connections.log, connections.bootstrap, settings, again)
+        with step("views       "):
+            views = self._start_views(stack)
+            alive = self.broker.alive if self.broker else lambda: True
+            self.engine = StreamEngine(self.catalog, queries, connections, spark, views, alive, settings)
+            stack.callback(self.engine.close)
+        stack.callback(queries.stop_all)
+        queries.resume_all()
+
+    def _start_views(self, stack: ExitStack) -> Supervisor:
+        """The writer's process, with every view and index that the catalog knows."""
+
+        def store_of(name: str) -> tuple[str, Mapping[str, str]]:
+            store = existing_store(self.catalog, name)
+            return store.type, {**store.properties, **self.catalog.store_secrets(name)}
+
+        views = Supervisor(self.settings.data_dir.absolute() / "views" / "views.db", store_of)
+        relations = [r for r in self.catalog.relations() if r.kind is RelationKind.VIEW]
+        views.start([(r, [ViewIndex(i.name, i.columns) for i in self.catalog.indexes(r.id)]) for r in relations])
+        stack.callback(views.stop)
+        return views
+
+    def _register_store(self) -> None:
+        """The store `kafka` follows the broker: its port may differ from start to start."""
+        uris = self.broker.uris if self.broker else self.settings.kafka_uris
+        known = self.catalog.store("kafka")
+        if not uris and known is None:
+            raise MillpondError("NO_STORE")
+        if uris and (known is None or known.properties.get("uris") != uris):
+            now = int(time.time() * 1000)
+            created = known.created_at if known else now
+            store = Store("kafka", "KAFKA", {"uris": uris}, "sysadmin", created, now)
+            (self.catalog.update_store if known else self.catalog.create_store)(store)
+
+    def run(self, ready: Callable[[str], None] | None = None, stop: asyncio.Event | None = None) -> None:
+        """Serve HTTP until a signal or `stop`; then stop everything."""
+        app = create_app(self.engine, self.settings, self.engine.metrics)
+        import uvloop
+
+        with self.stack:
+            uvloop.run(
+                serve(app, self.settings.host, self.settings.port, listening=self.listening, announce=ready, stop=stop)
+            )
+            say("Stopping ...")
+
+    @property
+    def socket(self) -> socket.socket:
+        """The bound socket, whose port is known before HTTP answers."""
+        return self.listening
+
+
+def run_server(settings: Settings) -> int:
+    """The command `millpond server`: exit code 0 after a clean stop, 1 with one line of error."""
+    started = time.monotonic()
+    say(f"Millpond starts in {Path(settings.data_dir).absolute()}")
+    server = Server(settings)
+    server.start()
+
+    def ready(url: str) -> None:
+        say(f"Millpond is ready at {url} after {time.monotonic() - started:.1f} s. Ctrl-C stops it.")
+
+    server.run(ready)
+    return 0

@@ -1,0 +1,1 @@
+"""The catalog's migrations, one numbered file each in `versions`, run by Alembic when a catalog is opened."""

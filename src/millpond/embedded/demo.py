@@ -1,0 +1,178 @@
+"""The clickstream demo: a stream, three views, a generator, and a check that the views are right."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from confluent_kafka import Consumer, TopicPartition
+from rich.console import Console
+from rich.table import Table
+
+from millpond.embedded.click_generator import ClickGenerator
+from millpond.embedded.server_client import ServerClient
+from millpond.errors import MillpondError, error_table
+
+TOPIC = "clicks"
+
+Counts = Counter[tuple[str, str, str]]
+"""Visits by (userid, url, device_id)."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A view of the demo: its grouping columns, and which parts of a (userid, url, device_id) they are."""
+
+    name: str
+    columns: tuple[str, ...]
+    parts: tuple[int, ...]
+
+    @property
+    def create(self) -> str:
+        columns = ", ".join(self.columns)
+        return (
+            f"CREATE MATERIALIZED VIEW IF NOT EXISTS {self.name} AS SELECT {columns}, COUNT(*) AS visits "
+            f"FROM clicks WITH ('starting.position'='earliest') GROUP BY {columns};"
+        )
+
+    def expected(self, counts: Counts) -> Counter[tuple[str, ...]]:
+        """What the view must hold after exactly the clicks that `counts` counts."""
+        total: Counter[tuple[str, ...]] = Counter()
+        for click, visits in counts.items():
+            total[tuple(click[p] for p in self.parts)] += visits
+        return total
+
+
+VIEWS = (
+    View("url_visits", ("url",), (1,)),
+    View("url_device_visits", ("url", "device_id"), (1, 2)),
+    View("user_url_device_visits", ("userid", "url", "device_id"), (0, 1, 2)),
+)
+
+STATEMENTS = (
+    "CREATE STREAM IF NOT EXISTS clicks (event_time BIGINT, device_id VARCHAR, url VARCHAR, ip VARCHAR, "
+    f"userid VARCHAR) WITH ('topic'='{TOPIC}', 'value.format'='json', 'timestamp'='event_time', "
+    "'topic.partitions'=1, 'topic.replicas'=1);",
+    *(view.create for view in VIEWS),
+    "CREATE INDEX IF NOT EXISTS visits_by_user ON user_url_device_visits (userid);",
+)
+
+
+def run_demo(
+    base_url: str,
+    kafka_uris: str,
+    *,
+    rate: float = 100,
+    seconds: float | None = None,
+    console: Console | None = None,
+    stop: threading.Event | None = None,
+    settle_seconds: float = 60,
+) -> int:
+    """Run the demo on the server at `base_url`, sending clicks to `kafka_uris`; the exit code.
+
+    With `seconds` it ends by itself, prints the views and returns 0 if they hold exactly the clicks that were
+    sent, else 1 after `settle_seconds`. Without, it runs until `stop` is set and returns 0.
+    """
+    console = console or Console()
+    stop = stop or threading.Event()
+    with ServerClient(base_url) as server:
+        create(server, console)
+        console.print(
+            f"[bold]Open [link={base_url}/demo]{base_url}/demo[/link][/bold]  ({rate:g} clicks a second)"
+        )
+        before: Counts = Counter()
+        if seconds is not None:
+            before = settled(server, clicks_in(kafka_uris), settle_seconds)
+        generator = ClickGenerator(kafka_uris, TOPIC, rate)
+        generator.start()
+        try:
+            stop.wait(seconds)
+        finally:
+            generator.stop()
+        if seconds is None:
+            return 0
+        return report(server, console, before + generator.counts(), before.total(), settle_seconds)
+
+
+def create(server: ServerClient, console: Console) -> None:
+    """Create the stream, the views and the index, as far as they are not there yet."""
+    for statement in STATEMENTS:
+        with console.status(statement.split(" AS ")[0].split(" (")[0]):
+            server.rows(statement)
+        console.print("[green]✓[/green]", statement.split(" AS ")[0].split(" (")[0], highlight=False)
+
+
+def settled(server: ServerClient, clicks: int, seconds: float) -> Counts:
+    """The largest view once it holds all `clicks`: what earlier runs have left in the same data folder."""
+    view = VIEWS[2]
+    wait_until(lambda: held(server, view).total() >= clicks, seconds, pause=0.2)
+    return Counter({(key[0], key[1], key[2]): visits for key, visits in held(server, view).items()})
+
+
+def clicks_in(uris: str) -> int:
+    """How many clicks the topic has been given so far."""
+    consumer = Consumer({"bootstrap.servers": uris, "group.id": "demo", "log_level": 0})
+    try:
+        return int(consumer.get_watermark_offsets(TopicPartition(TOPIC, 0), timeout=10)[1])
+    finally:
+        consumer.close()
+
+
+def held(server: ServerClient, view: View) -> Counter[tuple[str, ...]]:
+    """What a view holds now: visits by its grouping columns; nothing while it is being built."""
+    try:
+        rows = server.rows(f"SELECT {', '.join(view.columns)}, visits FROM {view.name};")
+    except MillpondError as e:
+        if e.params.get("sqlstate") != error_table()["VIEW_NOT_READY"].sqlstate:
+            raise
+        return Counter()
+    return Counter({tuple(str(v) for v in row[:-1]): int(row[-1] or 0) for row in rows})
+
+
+def report(server: ServerClient, console: Console, counts: Counts, earlier: int, seconds: float) -> int:
+    """Print the views and whether they equal `counts`; 0 if they do."""
+    right = wait_until(lambda: not differing(server, counts), seconds, pause=0.1)
+    for view in VIEWS:
+        console.print(table(view, held(server, view)))
+    total = f"{counts.total():,} clicks" + (f" ({earlier:,} of them earlier)" if earlier else "")
+    if right:
+        console.print(f"[green]✓[/green] {total} sent, and each view holds exactly these.")
+        return 0
+    names = ", ".join(f"'{v.name}'" for v in differing(server, counts))
+    console.print(f"[red]✗[/red] {total} sent, but {names} differ from a recount.")
+    return 1
+
+
+def differing(server: ServerClient, counts: Counts) -> list[View]:
+    """The views that do not hold exactly what `counts` says."""
+    return [view for view in VIEWS if held(server, view) != view.expected(counts)]
+
+
+def table(view: View, rows: Counter[tuple[str, ...]], limit: int = 8) -> Table:
+    """The most visited rows of a view."""
+    shown = Table(title=f"{view.name}  ({len(rows):,} rows)", title_justify="left", title_style="bold")
+    for column in view.columns:
+        shown.add_column(column)
+    shown.add_column("visits", justify="right")
+    for key, visits in ordered(rows)[:limit]:
+        shown.add_row(*key, f"{visits:,}")
+    if len(rows) > limit:
+        shown.add_row(*["…"] * (len(view.columns) + 1))
+    return shown
+
+
+def ordered(rows: Counter[tuple[str, ...]]) -> list[tuple[tuple[str, ...], int]]:
+    """Most visits first, then by name, so that a table looks the same twice."""
+    items: Iterable[tuple[tuple[str, ...], int]] = rows.items()
+    return sorted(items, key=lambda item: (-item[1], item[0]))
+
+
+def wait_until(true: Callable[[], bool], seconds: float, pause: float) -> bool:
+    """Ask `true` until it says so or `seconds` have passed; its last answer."""
+    deadline = time.monotonic() + seconds
+    while not (answer := true()) and time.monotonic() < deadline:
+        time.sleep(pause)
+    return answer

@@ -1,0 +1,91 @@
+"""Every error that a user can meet, by name.
+
+The table is `errors.toml`: NAME -> sqlstate, template, hint. Code raises
+``MillpondError("RELATION_NOT_FOUND", name="clicks")``; tests assert on the name, never on prose.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorKind:
+    """One row of the error table. `template` and `hint` take the error's parameters by name."""
+
+    name: str
+    sqlstate: str
+    template: str
+    hint: str = ""
+
+
+@cache
+def error_table() -> dict[str, ErrorKind]:
+    """All errors by name, read from `errors.toml`."""
+    text = files("millpond").joinpath("errors.toml").read_text("utf-8")
+    return {name: ErrorKind(name, **row) for name, row in tomllib.loads(text).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where in a statement's text an error lies: 1-based line and column, and the token's length."""
+
+    line: int
+    column: int
+    length: int = 1
+
+
+class MillpondError(Exception):
+    """An error with a name, an SQLSTATE, a sentence and a next step; `position` points into `sql`."""
+
+    def __init__(
+        self, name: str, /, *, position: Position | None = None, sql: str | None = None, **params: object
+    ) -> None:
+        self.kind = error_table()[name]
+        self.params = params
+        self.position = position
+        self.sql = sql
+        super().__init__(name)
+
+    @property
+    def name(self) -> str:
+        return self.kind.name
+
+    @property
+    def sqlstate(self) -> str:
+        return self.kind.sqlstate
+
+    @property
+    def sentence(self) -> str:
+        """What happened, with its objects in quotes."""
+        return self.kind.template.format(**self.params)
+
+    @property
+    def hint(self) -> str:
+        """What to do next; may be empty."""
+        return self.kind.hint.format(**self.params)
+
+    def located(self, sql: str, position: Position | None) -> MillpondError:
+        """The same error, pointing at a token of `sql`, unless it points somewhere already."""
+        if self.position is None and position is not None:
+            self.sql, self.position = sql, position
+        return self
+
+    def __str__(self) -> str:
+        parts = [f"[{self.name}] {self.sentence}"]
+        if self.position and self.sql:
+            parts.append(f"Line {self.position.line}, column {self.position.column}:")
+            parts.append(underline(self.sql, self.position))
+        if self.hint:
+            parts.append(self.hint)
+        return "\n".join(parts)
+
+
+def underline(sql: str, position: Position) -> str:
+    """The line of `sql` that `position` is in, with carets below the token."""
+    lines = sql.splitlines() or [""]
+    line = lines[min(position.line, len(lines)) - 1]
+    return f"  {line}\n  {' ' * (position.column - 1)}{'^' * max(1, position.length)}"

@@ -1,0 +1,63 @@
+"""How each kind of node runs on Spark, as data: the planner compares, nothing asks by name elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from millpond.plan.nodes import Aggregate, Filter, Kind, Node, Project, Scan, Sink, Unnest, Window, walk
+
+
+class Mode(StrEnum):
+    """A trigger: real-time answers in milliseconds, micro-batch in the batch's length."""
+
+    REAL_TIME = "real-time"
+    MICRO_BATCH = "micro-batch"
+
+
+@dataclass(frozen=True, slots=True)
+class Capability:
+    """How a node of one kind runs: `how` for EXPLAIN, `modes` it can run in, `reason` where real time is missing."""
+
+    how: str
+    modes: frozenset[Mode] = frozenset(Mode)
+    reason: str = ""
+    advice: str = ""
+
+
+NATIVE = Capability("native Spark")
+CAPABILITIES: dict[tuple[type[Node], Kind], Capability] = {
+    (Scan, Kind.APPEND): Capability("Kafka source, own decoder"),
+    (Scan, Kind.UPSERT): Capability("Kafka source, own decoder; a null value is a delete"),
+    (Filter, Kind.APPEND): NATIVE,
+    (Project, Kind.APPEND): NATIVE,
+    (Project, Kind.UPSERT): NATIVE,
+    (Unnest, Kind.APPEND): NATIVE,
+    (Window, Kind.APPEND): NATIVE,
+    (Aggregate, Kind.UPSERT): Capability("native Spark; COUNT(DISTINCT) by an own first-seen operator"),
+    (Sink, Kind.APPEND): Capability("own encoder, Kafka sink; a replay skips what is written already"),
+    (Sink, Kind.UPSERT): Capability("own encoder, Kafka sink; one record a change, null is a delete"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The best mode that every node of a plan allows, and if that is not real time, why and what to change."""
+
+    mode: Mode
+    reason: str = ""
+    advice: str = ""
+
+
+def capability(node: Node) -> Capability:
+    """The table's entry for `node`."""
+    return CAPABILITIES[type(node), node.kind]
+
+
+def verdict(plan: Node) -> Verdict:
+    """Compare the modes of all nodes of `plan`."""
+    for node in walk(plan):
+        entry = capability(node)
+        if Mode.REAL_TIME not in entry.modes:
+            return Verdict(Mode.MICRO_BATCH, entry.reason, entry.advice)
+    return Verdict(Mode.REAL_TIME)

@@ -1,0 +1,165 @@
+"""The WITH properties that statements take, as data; anything else is refused with the nearest known name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from millpond.errors import MillpondError
+from millpond.sql.statements import Properties, Property
+from millpond.suggestion import suggestion
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyKind:
+    """A property: how its value is read (`read` raises ValueError), and what it may be, in words."""
+
+    read: Callable[[Any], Any]
+    takes: str
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        raise ValueError
+    return str(value)
+
+
+def _count(value: Any) -> int:
+    number = int(str(value))
+    if isinstance(value, bool) or number < 1:
+        raise ValueError
+    return number
+
+
+def _millis(value: Any) -> int:
+    number = int(str(value))
+    if isinstance(value, bool) or number < 0:
+        raise ValueError
+    return number
+
+
+def _flag(value: Any) -> bool:
+    return {"true": True, "false": False}[str(value).lower()]
+
+
+def _position(value: Any) -> str:
+    text = str(value).lower()
+    if text not in ("earliest", "latest") and not text.isdigit():
+        raise ValueError
+    return text
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    names = tuple(part.strip() for part in _text(value).split(",") if part.strip())
+    if not names:
+        raise ValueError
+    return names
+
+
+def _one_of(*words: str) -> PropertyKind:
+    def read(value: Any) -> str:
+        text = str(value).lower()
+        if text not in words:
+            raise ValueError
+        return text
+
+    return PropertyKind(read, "one of " + ", ".join(word.upper() for word in words))
+
+
+TEXT = PropertyKind(_text, "text")
+COUNT = PropertyKind(_count, "a whole number above 0")
+MILLIS = PropertyKind(_millis, "a whole number of milliseconds")
+FLAG = PropertyKind(_flag, "TRUE or FALSE")
+POSITION = PropertyKind(_position, "'earliest', 'latest' or a time in epoch milliseconds")
+NAMES = PropertyKind(_names, "column names separated by commas")
+
+TOPIC = {
+    "store": TEXT,
+    "topic": TEXT,
+    "topic.partitions": COUNT,
+    "topic.replicas": COUNT,
+    "value.format": _one_of("json", "primitive", "avro", "protobuf"),
+    "key.format": _one_of("json", "primitive", "avro", "protobuf"),
+    "key.type": TEXT,
+    "timestamp": TEXT,
+    "timestamp.format": _one_of("sql", "iso8601"),
+    "enable.upsert.mode": FLAG,
+}
+RELATION = {**TOPIC, "starting.position": POSITION}
+SINK = {**TOPIC, "key.columns": NAMES, "value.columns.exclude": NAMES, "starting.position": POSITION}
+VIEW = {**SINK, "retention.millis": MILLIS}
+SOURCE = {
+    "timestamp": TEXT,
+    "timestamp.format": _one_of("sql", "iso8601"),
+    "starting.position": POSITION,
+    "source.allow.latency.millis": MILLIS,
+    "source.idle.timeout.millis": MILLIS,
+    "source.deserialization.error.handling": _one_of("terminate", "ignore", "ignore_and_log"),
+    "source.deserialization.error.log.topic": TEXT,
+    "source.deserialization.error.log.store": TEXT,
+}
+QUERY = {"query.name": TEXT, "query.version": COUNT}
+SETTINGS = {"starting.position": POSITION, "topic.partitions": COUNT, "topic.replicas": COUNT, "timezone": TEXT}
+"""What SET takes: defaults for the statements of the session."""
+
+PREFIXES = ("kafka.topic.", "kafka.producer.")
+"""Any Kafka setting may follow these, where a topic may be created or written."""
+
+NOT_YET = {
+    "topic.shards": "Kinesis stores",
+    "kinesis.shards": "Kinesis stores",
+    "key.descriptor.name": "Protobuf",
+    "value.descriptor.name": "Protobuf",
+    "state.ttl.millis": "Dropping state by age",
+    "resume.from.query.id": "Resuming from another query's position",
+    "resume.from.query.name": "Resuming from another query's position",
+    "resume.from.query.version": "Resuming from another query's position",
+    "postgresql.slot.name": "Change data capture from PostgreSQL",
+}
+"""Known to DeltaStream, not to this server: refused by name."""
+
+ALIASES = {"kafka.partitions": "topic.partitions", "kafka.replicas": "topic.replicas"}
+
+
+def read_properties(
+    properties: Properties, known: Mapping[str, PropertyKind], statement: str, prefixes: bool = False
+) -> dict[str, Any]:
+    """The values of `properties` by name. Raises UNKNOWN_PROPERTY, BAD_PROPERTY, DUPLICATE_PROPERTY, UNSUPPORTED."""
+    values: dict[str, Any] = {}
+    for item in properties:
+        key = ALIASES.get(item.key, item.key)
+        if key in values:
+            raise MillpondError("DUPLICATE_PROPERTY", position=item.position, name=item.key)
+        values[key] = _read(item, key, known, statement, prefixes)
+    return values
+
+
+def _read(item: Property, key: str, known: Mapping[str, PropertyKind], statement: str, prefixes: bool) -> Any:
+    if prefixes and key.startswith(PREFIXES):
+        return _checked(item, TEXT)
+    if key in known:
+        return _checked(item, known[key])
+    if key in NOT_YET:
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=item.position,
+            feature=f"{NOT_YET[key]} (property '{key}')",
+            instead=f"Leave '{key}' out.",
+        )
+    raise MillpondError(
+        "UNKNOWN_PROPERTY",
+        position=item.position,
+        name=item.key,
+        statement=statement,
+        suggestion=suggestion(key, known, "It takes: " + ", ".join(sorted(known)) + "."),
+    )
+
+
+def _checked(item: Property, kind: PropertyKind) -> Any:
+    try:
+        return kind.read(item.value)
+    except (ValueError, KeyError):
+        raise MillpondError(
+            "BAD_PROPERTY", position=item.position, name=item.key, value=item.value, takes=kind.takes
+        ) from None

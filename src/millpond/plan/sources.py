@@ -1,0 +1,165 @@
+"""FROM of a persistent query: sqlglot nodes -> Scan, Window and Unnest nodes, and the scope of their columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlglot import exp
+
+from millpond.catalog.model import Relation, RelationKind, SessionContext
+from millpond.catalog.names import resolve_relation
+from millpond.catalog.reader import CatalogReader
+from millpond.errors import MillpondError
+from millpond.plan.binder import bind
+from millpond.plan.nodes import Node, Scan, Unnest, Window
+from millpond.plan.properties import SOURCE, read_properties
+from millpond.plan.scope import Scope
+from millpond.sql.nodes import WindowSource
+from millpond.sql.position import position_of
+from millpond.types import BIGINT, TIMESTAMP, VARCHAR, ArrayType, Column, StructType
+
+WINDOW_COLUMNS = (Column("window_start", TIMESTAMP), Column("window_end", TIMESTAMP))
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A planned FROM: its node and the scope in which expressions above it are bound."""
+
+    node: Node
+    scope: Scope
+
+
+def name_parts(table: exp.Table) -> tuple[tuple[str, bool], ...]:
+    """A table's name as (text, quoted) parts."""
+    return tuple((part.name, bool(part.args.get("quoted"))) for part in table.parts)
+
+
+def resolve_table(table: exp.Table, reader: CatalogReader, context: SessionContext) -> Relation:
+    """The relation that `table` names; a not-found error points at it."""
+    try:
+        return resolve_relation(reader, name_parts(table), context)
+    except MillpondError as error:
+        error.position = error.position or position_of(table)
+        raise
+
+
+def plan_source(select: exp.Select, reader: CatalogReader, context: SessionContext) -> Source:
+    """Plan FROM and the joins of `select`."""
+    from_ = select.args.get("from_")
+    if from_ is None:
+        raise MillpondError("UNSUPPORTED", feature="A persistent query without FROM", instead="Name a relation.")
+    source = _plan_item(from_.this, reader, context)
+    for join in [*(from_.this.args.get("joins") or ()), *(select.args.get("joins") or ())]:
+        source = _plan_join(source, join)
+    return source
+
+
+def _plan_item(item: exp.Expression, reader: CatalogReader, context: SessionContext) -> Source:
+    if isinstance(item, WindowSource):
+        return _plan_window(item, reader, context)
+    if isinstance(item, exp.Table):
+        return _plan_scan(item, reader, context)
+    raise MillpondError(
+        "UNSUPPORTED",
+        position=position_of(item),
+        feature="A sub-query in FROM of a persistent query",
+        instead="CREATE STREAM ... AS SELECT for the inner query, then read that stream.",
+    )
+
+
+def _plan_scan(table: exp.Table, reader: CatalogReader, context: SessionContext) -> Source:
+    relation = resolve_table(table, reader, context)
+    if relation.kind is RelationKind.VIEW:
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=position_of(table),
+            feature=f"Reading the materialized view '{relation.name}' in a persistent query",
+            instead="CREATE CHANGELOG ... AS SELECT for it and read that, or ask the view with a plain SELECT.",
+        )
+    node = scan_of(relation, _properties(table), context)
+    return Source(node, _scope(relation, table.alias, node))
+
+
+def _scope(relation: Relation, alias: str, node: Node) -> Scope:
+    name = (alias,) if alias else (relation.database, relation.schema, relation.name)
+    key_type = VARCHAR if isinstance(relation.key_type, StructType) else relation.key_type
+    return Scope.of_relation(name, node.columns, key_type=key_type)
+
+
+def scan_of(relation: Relation, given: dict[str, Any], context: SessionContext) -> Scan:
+    """A scan of `relation` with a source's own properties over the relation's and the session's."""
+    position = given.get("starting.position") or relation.properties.get("starting.position")
+    timestamp = given.get("timestamp")
+    if timestamp is not None and relation.column(timestamp) is None:
+        raise MillpondError("COLUMN_NOT_FOUND", name=timestamp, where=f"'{relation.name}'", suggestion="")
+    return Scan(
+        columns=relation.columns,
+        relation=relation,
+        starting_position=position or context.settings.get("starting.position", "earliest"),
+        timestamp_column=timestamp or relation.timestamp_column,
+        allowed_latency_ms=given.get("source.allow.latency.millis"),
+        error_handling={"terminate": "TERMINATE", "ignore": "IGNORE"}.get(
+            given.get("source.deserialization.error.handling", ""), "LOG"
+        ),
+        dead_letter_topic=given.get("source.deserialization.error.log.topic"),
+    )
+
+
+def _properties(item: exp.Expression) -> dict[str, Any]:
+    given = item.args.get("source_properties")
+    return read_properties(given.args["properties"], SOURCE, "a source") if given else {}
+
+
+def _plan_window(item: WindowSource, reader: CatalogReader, context: SessionContext) -> Source:
+    table = item.this
+    if not isinstance(table, exp.Table):
+        raise MillpondError(
+            "UNSUPPORTED", feature="A window over a sub-query", instead="Name a stream in the window's first place."
+        )
+    relation = resolve_table(table, reader, context)
+    if relation.kind is not RelationKind.STREAM:
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=position_of(table),
+            feature=f"A window over the {relation.kind.value} '{relation.name}'",
+            instead="Windows are taken over streams.",
+        )
+    scan = scan_of(relation, {**_properties(table), **_properties(item)}, context)
+    kind, size, step = item.args["kind"], item.args["size"], item.args.get("step") or item.args["size"]
+    if size % step and kind == "CUMULATE":
+        raise MillpondError(
+            "UNSUPPORTED", feature="A CUMULATE whose SIZE is not a multiple of STEP", instead="Change SIZE or STEP."
+        )
+    node = Window((*relation.columns, *WINDOW_COLUMNS), scan, kind, size, step, scan.allowed_latency_ms)
+    return Source(node, _scope(relation, _alias(item) or table.alias, node))
+
+
+def _alias(item: exp.Expression) -> str:
+    alias = item.args.get("alias")
+    return alias.name if alias is not None else ""
+
+
+def _plan_join(source: Source, join: exp.Join) -> Source:
+    unnest = join.this
+    if not isinstance(unnest, exp.Unnest):
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=position_of(join.this),
+            feature="A join in a persistent query",
+            instead="Join materialized views in a plain SELECT.",
+        )
+    array = bind(unnest.expressions[0], source.scope)
+    if not isinstance(array.type, ArrayType):
+        raise MillpondError(
+            "TYPE_MISMATCH", what="UNNEST", given=str(array.type), instead="It takes an ARRAY apart."
+        )
+    alias = unnest.args["alias"]
+    names = [c.name for c in alias.args.get("columns") or ()]
+    ordinality = bool(unnest.args.get("offset"))
+    element = names[0] if names else "value"
+    order = (names[1] if len(names) > 1 else "ordinality") if ordinality else None
+    added = (Column(element, array.type.element), *((Column(order, BIGINT),) if order else ()))
+    element_scope = Scope.of_relation((alias.name,), added, hidden=False)
+    node = Unnest((*source.node.columns, *added), source.node, array, element, order)
+    return Source(node, Scope.of_sources(*source.scope.sources, *element_scope.sources))

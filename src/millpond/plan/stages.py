@@ -1,0 +1,140 @@
+"""What carries a statement out: an ordered list of small values. EXPLAIN prints it, the runner executes it.
+
+What fails half-way is undone in reverse: `millpond.serve.runner` has one `do` and one `undo` for each class here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from millpond.catalog.model import Index, PersistentQuery, Relation
+from millpond.plan.expressions import Expr
+from millpond.plan.nodes import Sink
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step with an effect on the world."""
+
+
+@dataclass(frozen=True, slots=True)
+class EnsureTopic(Stage):
+    """The topic exists afterwards; one that is there already must have these partitions and replicas (None: any)."""
+
+    store: str
+    topic: str
+    partitions: int | None = None
+    replicas: int | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTopic(Stage):
+    """A topic that Millpond made for itself goes."""
+
+    store: str
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterRelation(Stage):
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class UnregisterRelation(Stage):
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRelation(Stage):
+    relation: Relation
+    before: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class BuildView(Stage):
+    """The view store folds the view's changelog from now on."""
+
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveView(Stage):
+    relation: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class AddIndex(Stage):
+    index: Index
+    view: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveIndex(Stage):
+    index: Index
+    view: Relation
+
+
+@dataclass(frozen=True, slots=True)
+class StartQuery(Stage):
+    """Register the query and start it; `plan` is what Spark runs."""
+
+    query: PersistentQuery
+    plan: Sink
+
+
+@dataclass(frozen=True, slots=True)
+class RestartQuery(Stage):
+    query: PersistentQuery
+
+
+@dataclass(frozen=True, slots=True)
+class StopQuery(Stage):
+    """Stop the query for good; `forget` also drops its checkpoint."""
+
+    query: PersistentQuery
+
+
+@dataclass(frozen=True, slots=True)
+class WriteRows(Stage):
+    """INSERT INTO ... VALUES: each row's constant expressions are parallel to the relation's columns."""
+
+    relation: Relation
+    rows: tuple[tuple[Expr, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteEntity(Stage):
+    """INSERT INTO ENTITY: one JSON text as a record's value."""
+
+    store: str
+    topic: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class AddNamespace(Stage):
+    """A database (with its schema `public`), or a schema of one."""
+
+    database: str
+    schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveNamespace(Stage):
+    database: str
+    schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """Stages in order, and the one row that a statement with effects answers: Type, Name, Command, Summary, Path."""
+
+    stages: tuple[Stage, ...]
+    type: str
+    name: str
+    command: str
+    summary: str
+    path: tuple[str, ...] = ()

@@ -1,0 +1,95 @@
+"""What a query's checkpoint folder tells from outside: Spark's own files, and a marker of ours beside them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+KEPT_POSITIONS = 8
+"""Sink positions kept in the marker: two would do, the rest forgives a slow observer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """Survives a crash with the checkpoint.
+
+    `positions`: (batch, sink end offsets) pairs; the offsets were read before it was seen that `batch` was committed,
+    and perhaps before it was. Outputs of batch `batch + 2` and later lie at or behind them.
+    `real_time`: the query has run in real time, so its sink may be ahead of its checkpoint by more than a batch.
+    """
+
+    real_time: bool = False
+    caught_up: bool = False
+    positions: tuple[tuple[int, Mapping[int, int]], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """One query's folder."""
+
+    path: Path
+    marker_path: Path = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "marker_path", self.path / "millpond.json")
+
+    def committed(self) -> int:
+        """Number of the last committed batch; -1 before the first."""
+        return max(_numbers(self.path / "commits"), default=-1)
+
+    def source_offsets(self) -> dict[str, dict[int, int]]:
+        """Topic -> partition -> next offset, as of the last committed batch."""
+        batch = self.committed()
+        if batch < 0:
+            return {}
+        last = (self.path / "offsets" / str(batch)).read_text().splitlines()[-1]
+        return {t: {int(p): int(o) for p, o in parts.items()} for t, parts in json.loads(last).items()}
+
+    def discard_uncommitted(self) -> None:
+        """Before the first commit nothing in the folder counts but the marker; Spark refuses what is left over."""
+        if self.committed() >= 0 or not self.path.exists():
+            return
+        for entry in self.path.iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry)
+            elif entry != self.marker_path:
+                entry.unlink()
+
+    def marker(self) -> Marker | None:
+        """None: the query has never started."""
+        try:
+            raw: dict[str, Any] = json.loads(self.marker_path.read_text())
+        except FileNotFoundError:
+            return None
+        positions = tuple((int(b), {int(p): int(o) for p, o in ends.items()}) for b, ends in raw["positions"])
+        return Marker(raw["real_time"], raw["caught_up"], positions)
+
+    def write_marker(self, marker: Marker) -> None:
+        """Replace the marker at once: a crash leaves the old or the new one."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        kept = marker.positions[:1] + marker.positions[1:][-KEPT_POSITIONS:]
+        text = json.dumps({"real_time": marker.real_time, "caught_up": marker.caught_up, "positions": kept})
+        scratch = self.marker_path.with_suffix(".new")
+        with scratch.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(self.marker_path)
+
+
+def replay_start(marker: Marker, committed: int) -> Mapping[int, int]:
+    """Sink offsets from which on everything lies that was written after batch `committed`."""
+    safe = [ends for batch, ends in marker.positions if batch + 2 <= committed + 1]
+    return safe[-1] if safe else (marker.positions[0][1] if marker.positions else {})
+
+
+def _numbers(folder: Path) -> list[int]:
+    try:
+        return [int(entry.name) for entry in folder.iterdir() if entry.name.isdigit()]
+    except FileNotFoundError:
+        return []

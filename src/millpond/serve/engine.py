@@ -1,0 +1,238 @@
+"""The facade that `api` and `cli` see: text in, answers and subscriptions out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from millpond.catalog.catalog import Catalog
+from millpond.catalog.model import RelationKind, SessionContext
+from millpond.catalog.names import resolve_database, resolve_schema, resolve_store
+from millpond.config import Settings
+from millpond.errors import MillpondError
+from millpond.plan.explain import explain
+from millpond.plan.planner import Planner, parts
+from millpond.plan.properties import SETTINGS, read_properties
+from millpond.plan.sources import resolve_table
+from millpond.plan.stages import Planned
+from millpond.queries.registry import Queries
+from millpond.serve.answers import Answer, Metric, Subscription
+from millpond.serve.described import described_statement
+from millpond.serve.describe import describe
+from millpond.serve.following import Following
+from millpond.serve.listing import list_things
+from millpond.serve.live_facts import LiveFacts
+from millpond.serve.metrics import samples
+from millpond.serve.pulling import Pulling
+from millpond.serve.runner import Runner
+from millpond.spark.run import Engine
+from millpond.sql import statements as st
+from millpond.sql.parser import parse
+from millpond.stores.connections import Connections
+from millpond.types import VARCHAR, Column
+from millpond.views.reader import ViewReader
+from millpond.views.supervisor import Supervisor
+
+SUMMARY = tuple(Column(name, VARCHAR) for name in ("Type", "Name", "Command", "Summary", "Path"))
+"""The one row that a statement with effects answers; Path is a JSON array."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parsed:
+    """A statement with the text that its errors point into."""
+
+    statement: st.Statement
+    text: str
+
+
+class StreamEngine:
+    """Executes statements. Statements with effects run one at a time; queries run side by side."""
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        queries: Queries,
+        connections: Connections,
+        spark: Engine,
+        views: Supervisor,
+        broker_alive: Callable[[], bool],
+        settings: Settings,
+    ) -> None:
+        self.catalog, self.queries, self.connections, self.spark = catalog, queries, connections, spark
+        self.views, self.broker_alive, self.settings = views, broker_alive, settings
+        self.facts = LiveFacts(catalog, queries, connections.log, self._view_report)
+        self.reader = ViewReader(views.path)
+        self.pulling = Pulling(catalog, queries, self.reader, self.facts)
+        self.following = Following(catalog, connections, self.reader)
+        self.runner = Runner(catalog, queries, views, connections.log)
+        self.threads = ThreadPoolExecutor(settings.pull_threads, thread_name_prefix="pull")
+        self.effects = ThreadPoolExecutor(1, thread_name_prefix="statement")
+
+    async def execute(
+        self,
+        sql: str,
+        context: SessionContext,
+        *,
+        attachments: Mapping[str, bytes] | None = None,
+        resume: str | None = None,
+    ) -> Sequence[Answer | Subscription]:
+        """Run every statement of `sql` in order; the context flows from one to the next. Raises MillpondError."""
+        answers: list[Answer | Subscription] = []
+        try:
+            for statement in parse(sql):
+                answer = await self._one(_Parsed(statement, sql), context, resume)
+                context = answer.context
+                answers.append(answer)
+        except MillpondError as error:
+            raise error.located(sql, error.position) if error.position is None else _with_text(error, sql) from None
+        return answers
+
+    async def _one(self, parsed: _Parsed, context: SessionContext, resume: str | None) -> Answer | Subscription:
+        statement, loop = parsed.statement, asyncio.get_running_loop()
+        if isinstance(statement, st.Query):
+            if self._is_pull(statement, context):
+                text = statement.text or parsed.text
+                return await loop.run_in_executor(self.threads, self.pulling.answer, text, statement, context)
+            return await self.following.query(statement, context, resume)
+        if isinstance(statement, st.PrintEntity):
+            return await self.following.entity(statement, context)
+        return await loop.run_in_executor(self.effects, self._statement, statement, context)
+
+    def pull(self, sql: str, context: SessionContext) -> Answer | None:
+        """The answer of a cheap pull query that was planned before; None: then use `execute`."""
+        return self.pulling.fast(sql, context)
+
+    def _is_pull(self, query: st.Query, context: SessionContext) -> bool:
+        """A SELECT over views (or no relation) is answered now, unless EMIT CHANGES; any other is followed."""
+        if query.emit_changes:
+            return False
+        tables = list(query.tree.find_all(exp.Table))
+        shared = {c.alias.lower() for w in query.tree.find_all(exp.With) for c in w.expressions}
+        real = [t for t in tables if not (len(t.parts) == 1 and t.name.lower() in shared)]
+        if len(real) != 1 or query.tree.find(exp.Subquery):
+            return True
+        path = [p.name.lower() for p in real[0].parts]
+        if path[:-1] in (["deltastream", "sys"], ["sys"]):
+            return True
+        return resolve_table(real[0], self.catalog, context).kind is RelationKind.VIEW
+
+    # --- statements that answer once ---
+
+    def _statement(self, statement: st.Statement, context: SessionContext) -> Answer:
+        match statement:
+            case st.List():
+                return list_things(
+                    statement.kind, self.catalog, context, self.facts, statement.scope, statement.store
+                )
+            case st.Describe():
+                return describe(statement.kind, statement.name, self.catalog, context, self.facts, statement.store)
+            case st.Use():
+                return self._use(statement, context)
+            case st.Set():
+                return self._set(statement, context)
+            case st.Explain():
+                return self._explain(statement, context)
+            case st.CanI():
+                rows = [("privilege", statement.privilege, "CAN I", "yes", "[]")]
+                return Answer(SUMMARY, rows, context, statement="CAN_I")
+        planned = self._plan(statement, context)
+        self.runner.run(planned.stages)
+        return Answer(SUMMARY, [_summary(planned)], context, planned.summary, planned.command.replace(" ", "_"))
+
+    def _plan(self, statement: st.Statement, context: SessionContext) -> Planned:
+        return Planner(self.catalog, context, self.connections.topic).plan(statement)
+
+    def _explain(self, statement: st.Explain, context: SessionContext) -> Answer:
+        inner = statement.statement
+        if isinstance(inner, st.Query) and self._is_pull(inner, context):
+            prepared, bindings = self.pulling.prepared.prepare(inner.text, inner, context)
+            steps = self.reader.query(f"EXPLAIN QUERY PLAN {prepared.sql}", bindings)
+            lines = ["pull query over the view store", *(f"  {row[3]}" for row in steps)]
+        elif isinstance(inner, st.Query):
+            lines = self.following.explain(inner, context)
+        else:
+            planned = self._plan(inner, context)
+            if statement.json:
+                return described_statement(planned, self.catalog, context)
+            lines = explain(planned)
+        return Answer((Column("plan", VARCHAR),), [(line,) for line in lines], context, statement="EXPLAIN")
+
+    def _use(self, statement: st.Use, context: SessionContext) -> Answer:
+        name = parts(statement.name)
+        match statement.kind:
+            case "database":
+                found = resolve_database(self.catalog, name, context).name
+                context = replace(context, database=found, schema="public")
+            case "schema":
+                schema = resolve_schema(self.catalog, name, context)
+                context = replace(context, database=schema.database, schema=schema.name)
+            case "store":
+                context = replace(context, store=resolve_store(self.catalog, name, context).name)
+            case "role":
+                context = replace(context, role=name[-1][0])
+            case "organization" | "compute_pool":
+                pass
+            case _:
+                raise MillpondError("UNSUPPORTED", feature=f"USE {statement.kind.upper()}", instead="See the reference.")
+        row = (statement.kind, name[-1][0], "USE", f"{statement.kind} is '{name[-1][0]}' now", "[]")
+        return Answer(SUMMARY, [row], context, statement="USE")
+
+    def _set(self, statement: st.Set, context: SessionContext) -> Answer:
+        columns = (Column("Key", VARCHAR), Column("Value", VARCHAR))
+        settings = dict(context.settings)
+        if statement.key is not None and statement.unset:
+            settings.pop(statement.key, None)
+        elif statement.key is not None:
+            given = read_properties((st.Property(statement.key, statement.value),), SETTINGS, "SET")
+            settings.update({k: str(v) for k, v in given.items()})
+        context = replace(context, settings=settings)
+        return Answer(columns, sorted(settings.items()), context, statement="SET")
+
+    # --- health and figures ---
+
+    def healthy(self) -> Mapping[str, str]:
+        """Component -> 'ok' or what is wrong."""
+        return {
+            "broker": self._broker_health(),
+            "spark": "ok" if self.spark.healthy() else "the JVM does not answer",
+            "catalog": "ok",
+            "views": self.views.health(),
+        }
+
+    def _broker_health(self) -> str:
+        return "ok" if self.broker_alive() else "the embedded broker is down"
+
+    def _view_report(self, relation_id: str) -> Mapping[str, float]:
+        found = self.views.progress(relation_id)
+        if found is None:
+            return {}
+        report: dict[str, float] = {"rows": found.rows, "bytes": found.bytes, "changelog lag": found.lag}
+        report["offsets read since start"] = found.offsets_read
+        if found.freshness_ms is not None:
+            report["freshness ms"] = found.freshness_ms
+        return report
+
+    def metrics(self) -> Iterable[Metric]:
+        """Everything /metrics shows beside HTTP's own figures."""
+        return samples(self.catalog, self.queries, self.facts, self._view_report)
+
+    def close(self) -> None:
+        """Stop answering; what runs below is stopped by its owner."""
+        self.threads.shutdown(wait=False, cancel_futures=True)
+        self.effects.shutdown(wait=False, cancel_futures=True)
+        self.following.close()
+        self.reader.close()
+
+
+def _summary(planned: Planned) -> tuple[str, str, str, str, str]:
+    path = "[" + ", ".join('"' + p.replace('"', '\\"') + '"' for p in planned.path) + "]"
+    return planned.type, planned.name, planned.command, planned.summary, path
+
+
+def _with_text(error: MillpondError, sql: str) -> MillpondError:
+    error.sql = error.sql or sql
+    return error

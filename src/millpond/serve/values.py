@@ -1,0 +1,48 @@
+"""INSERT INTO ... VALUES: constant expressions -> records, evaluated as a pull query would."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from typing import Any
+
+from millpond.catalog.model import Relation
+from millpond.plan.expressions import ColumnRef, Expr
+from millpond.stores.formats.records import check_not_null, encode_key, encode_value, key_columns
+from millpond.stores.protocol import NewRecord
+from millpond.views.expressions import literal_to_sqlite, to_sqlite
+from millpond.views.functions import register
+from millpond.views.values import row_decoder
+
+
+def evaluate_rows(relation: Relation, rows: Sequence[Sequence[Expr]]) -> list[tuple[Any, ...]]:
+    """Python values of constant rows, parallel to the relation's columns."""
+    connection = sqlite3.connect(":memory:")
+    try:
+        register(connection)
+        decode = row_decoder(relation.columns)
+        return [tuple(decode(connection.execute(_select(row)).fetchone())) for row in rows]
+    finally:
+        connection.close()
+
+
+def _select(row: Sequence[Expr]) -> str:
+    return "SELECT " + ", ".join(to_sqlite(e, _no_column, literal_to_sqlite) for e in row)
+
+
+def _no_column(reference: ColumnRef) -> str:
+    raise AssertionError(f"a constant row uses column {reference.name}")
+
+
+def rows_to_records(relation: Relation, rows: Sequence[Sequence[Expr]]) -> list[NewRecord]:
+    """The records of the rows. Raises VALUE_NOT_ENCODABLE for a NULL in a NOT NULL column."""
+    return [_record(relation, row) for row in evaluate_rows(relation, rows)]
+
+
+def _record(relation: Relation, row: tuple[Any, ...]) -> NewRecord:
+    check_not_null(relation, row)
+    by_name = {c.name: v for c, v in zip(relation.columns, row, strict=True)}
+    columns = key_columns(relation)
+    known = bool(columns) and all(c.name in by_name for c in columns)
+    key = encode_key(relation, [by_name[c.name] for c in columns]) if known else None
+    return NewRecord(key, encode_value(relation, row))

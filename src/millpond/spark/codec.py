@@ -1,0 +1,150 @@
+"""Kafka records <-> rows, and the marks beside them, as columns that run in our Java classes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.classic.column import Column as ClassicColumn
+
+from millpond.errors import MillpondError
+from millpond.spark.types import to_spark_schema
+from millpond.types import Column
+
+RECORD = ("key", "value", "topic", "partition", "offset")
+"""The columns of Kafka's source that a decoder reads: the bytes, and where they were."""
+
+PRIMITIVES = ("VARCHAR", "BYTES", "VARBINARY", "BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE")
+"""Types that Kafka has a serializer for."""
+
+
+def decode(
+    columns: Sequence[Column],
+    value_format: str,
+    timestamp_format: str = "sql",
+    *,
+    query_id: str,
+    error_handling: str = "LOG",
+    dead_letter_topic: str | None = None,
+    bootstrap: str = "",
+    producer: Mapping[str, str] | None = None,
+    needed: Collection[str] | None = None,
+    of_key: bool = False,
+    record: Sequence[str] = RECORD,
+) -> SparkColumn:
+    """A struct of the `needed` columns (None: all) of a Kafka record's value, or of its key.
+
+    All `columns` are type-checked, the needed ones built. The struct is NULL for a null value, and for one
+    that does not decode; `error_handling` says what happens to that record: LOG (to `dead_letter_topic` at
+    `bootstrap`), IGNORE (it is counted) or TERMINATE (the query fails). Text of timestamps is read in both
+    formats, whatever `timestamp_format` is. `producer` holds further settings of the dead letters' producer.
+    """
+    jvm = _jvm()
+    names = [c.name for c in columns if needed is None or c.name in needed]
+    settings = {"bootstrap.servers": bootstrap, **(producer or {})}
+    topic = dead_letter_topic if bootstrap and dead_letter_topic else None
+    bad_records = jvm.io.millpond.BadRecords(error_handling.upper(), query_id, topic, settings)
+    schema = _schema(columns, value_format)
+    java_columns = [_java(F.col(name)) for name in record]
+    return ClassicColumn(
+        jvm.io.millpond.Codec.decode(schema, names, value_format, of_key, bad_records, java_columns)
+    )
+
+
+def encode_value(
+    columns: Sequence[Column],
+    value_format: str,
+    timestamp_format: str = "sql",
+    values: Sequence[SparkColumn] | None = None,
+) -> SparkColumn:
+    """The bytes of a record's value: a JSON object of `columns` in their order, or one primitive.
+
+    `values` are where the columns come from, in the same order; without them, the columns of the same names.
+    """
+    sources = [F.col(_quoted(c.name)) for c in columns] if values is None else values
+    typed = zip(to_spark_schema(columns).fields, sources, strict=True)
+    row = F.struct(*(source.cast(f.dataType).alias(f.name) for f, source in typed))
+    schema = _schema(columns, value_format)
+    iso8601 = timestamp_format.lower() == "iso8601"
+    return ClassicColumn(_jvm().io.millpond.Codec.encode(schema, value_format, iso8601, _java(row)))
+
+
+def encode_key(
+    columns: Sequence[Column],
+    key_format: str,
+    timestamp_format: str = "sql",
+    values: Sequence[SparkColumn] | None = None,
+) -> SparkColumn:
+    """The bytes of a record's key, as `encode_value` writes them: equal keys have equal bytes."""
+    return encode_value(columns, key_format, timestamp_format, values)
+
+
+def skip_written(query_id: str, partition: SparkColumn, offset: SparkColumn) -> SparkColumn:
+    """True for the source records that `mark_written` has not named: keep those."""
+    arguments = (_java(partition.cast("int")), _java(offset.cast("bigint")))
+    return ClassicColumn(_jvm().io.millpond.Codec.notWritten(query_id, *arguments))
+
+
+def mark_written(query_id: str, written: Mapping[int, Collection[int]]) -> None:
+    """Say which offsets of which source partitions a query has in its sink already; before it starts."""
+    for partition, offsets in written.items():
+        packed = b"".join(offset.to_bytes(8, "big") for offset in offsets)
+        _jvm().io.millpond.SkipWritten.add(query_id, partition, packed)
+
+
+def forget_written(query_id: str) -> None:
+    """Free what `mark_written` said of a query: from then on none of its records is skipped."""
+    _jvm().io.millpond.SkipWritten.clear(query_id)
+
+
+def undecodable_count(query_id: str) -> int:
+    """Records that a query could not decode since the JVM started."""
+    return int(_jvm().io.millpond.DeadLetters.count(query_id))
+
+
+def lost_dead_letters(query_id: str) -> int:
+    """Dead letters of a query that did not reach their topic."""
+    return int(_jvm().io.millpond.DeadLetters.lost(query_id))
+
+
+def first_seen(
+    df: DataFrame, keys: Sequence[str], value: str, name: str, expiry: str | None = None
+) -> DataFrame:
+    """The rows of `df` with a BOOLEAN column `name`: is this the first row of its keys with that value?
+
+    False for NULL values. `keys` may name `value` too. `expiry` is the event-time column that says until when
+    a key gets rows: a timestamp, or a window, whose end counts; once the watermark has passed it, the state
+    goes and the column carries the watermark on. Without it the state is kept for ever.
+    """
+    others = [key for key in keys if key != value]
+    frame = _jvm().io.millpond.FirstSeen.apply(df._jdf, others, value, name, expiry)
+    return DataFrame(frame, df.sparkSession)
+
+
+def _schema(columns: Sequence[Column], record_format: str) -> str:
+    """Spark's JSON of the columns' types. Raises NO_PRIMITIVE_FORM."""
+    if record_format == "primitive" and not (len(columns) == 1 and columns[0].type.name in PRIMITIVES):
+        raise MillpondError(
+            "NO_PRIMITIVE_FORM",
+            columns=", ".join(f"{c.name} {c.type}" for c in columns),
+            types=", ".join(PRIMITIVES),
+        )
+    return str(to_spark_schema(columns).json())
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def _java(column: SparkColumn) -> Any:
+    return column._jc  # type: ignore[attr-defined,unused-ignore]
+
+
+def _jvm() -> Any:
+    session = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if session is None:
+        raise RuntimeError("no Spark session")
+    return session._jvm

@@ -1,0 +1,86 @@
+"""Runs plans on Spark: the one door through which the life of queries reaches the engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from millpond.config import Settings
+from millpond.plan.nodes import Sink
+from millpond.spark.codec import forget_written, lost_dead_letters, mark_written, undecodable_count
+from millpond.spark.run import Handle, QueryFailed, Run, Trigger
+from millpond.spark.session import start_session
+from millpond.spark.sink import start_writing
+from millpond.spark.translate import Translator
+
+class SparkHandle:
+    """A `StreamingQuery` of pyspark."""
+
+    def __init__(self, query: StreamingQuery) -> None:
+        self.query = query
+
+    def wait(self, seconds: float) -> bool:
+        try:
+            return bool(self.query.awaitTermination(seconds))
+        except StreamingQueryException as error:
+            raise QueryFailed(_reason(str(error))) from None
+
+    def stop(self) -> None:
+        self.query.stop()
+
+    def progress(self) -> Mapping[str, Any]:
+        last = self.query.lastProgress
+        if last is None:
+            return {}
+        return json.loads(last.json) if hasattr(last, "json") else dict(last)
+
+
+def _reason(text: str) -> str:
+    """The innermost cause's first line: what a reader of an error wants."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
+    return (causes or lines or ["unknown"])[-1 if causes else 0][:500]
+
+
+class SparkEngine:
+    """The Spark session of the server, started once."""
+
+    def __init__(self, settings: Settings, work_dir: Path) -> None:
+        self.spark: SparkSession = start_session(settings, work_dir)
+        self.slots = _slots(settings.spark_master)
+
+    def start(self, plan: Sink, run: Run, checkpoint: Path, trigger: Trigger) -> Handle:
+        """Start `plan`; its state and positions are kept in `checkpoint`."""
+        frame = Translator(self.spark, run).translate(plan)
+        return SparkHandle(start_writing(plan, frame, run, checkpoint.as_uri(), dict(trigger)))
+
+    def remember_written(self, query_id: str, positions: Mapping[int, Sequence[int]]) -> None:
+        """What the query's sink holds already: source partition -> positions."""
+        forget_written(query_id)
+        mark_written(query_id, positions)
+
+    def figures(self, query_id: str) -> dict[str, int]:
+        """Counts of a query since the server started, while it runs: dead_letters, dead_letters_lost."""
+        return {"dead_letters": undecodable_count(query_id), "dead_letters_lost": lost_dead_letters(query_id)}
+
+    def healthy(self) -> bool:
+        """Whether the JVM still answers."""
+        try:
+            return not self.spark.sparkContext._jsc.sc().isStopped()
+        except Exception:  # noqa: BLE001 - py4j raises anything when its JVM is gone
+            return False
+
+    def stop(self) -> None:
+        self.spark.stop()
+
+
+def _slots(master: str) -> int:
+    """Task slots of `local[N]`; a cluster is taken to have enough."""
+    inside = master.partition("[")[2].rstrip("]").partition(",")[0]
+    return int(inside) if inside.isdigit() else 1_000_000

@@ -1,0 +1,73 @@
+package io.millpond;
+
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
+import org.apache.spark.sql.classic.ExpressionUtils;
+import org.apache.spark.sql.types.*;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * The columns that Python builds its plans from. Each is Spark's own expression that calls a method of one of our objects: the same way
+ * that `from_json` runs, with nothing converted in between.
+ */
+public final class Codec {
+  private Codec() {}
+
+  /**
+   * A struct of the needed columns from a record; null for a null key or value and for one that does not decode.
+   *
+   * @param schema all declared columns, as Spark's JSON of a struct
+   * @param record the record's key, value, topic, partition and offset
+   */
+  public static Column decode(
+      String schema, List<String> needed, String format, boolean ofKey, BadRecords badRecords, List<Column> record) {
+    StructType struct = struct(schema);
+    Set<String> names = new HashSet<>(needed);
+    RecordForm form = format.equals("json") ? new JsonForm(struct, names) : new PrimitiveForm(struct);
+    StructType result = format.equals("json") ? JsonStructReader.resultType(struct, names) : struct;
+    String part = ofKey ? "key" : "value";
+    Decoder decoder = new Decoder(form, ofKey, badRecords, format + " " + part + " as " + result.sql());
+    return call(decoder, "decode", result, record, false);
+  }
+
+  /** The bytes of a record's key or value from a struct column; null for a null. */
+  public static Column encode(String schema, String format, boolean iso8601, Column row) {
+    StructType struct = struct(schema);
+    RecordWriter writer =
+        format.equals("json") ? JsonWriter.ofRecord(struct, iso8601 ? 'T' : ' ') : new PrimitiveForm(struct);
+    Encoder encoder = new Encoder(writer, format + " of " + struct.sql());
+    return call(encoder, "encode", DataTypes.BinaryType, List.of(row), true);
+  }
+
+  /** True for a source record whose result is not in the sink yet. */
+  public static Column notWritten(String queryId, Column partition, Column offset) {
+    SkipWritten skip = new SkipWritten(queryId);
+    return call(skip, "notWritten", DataTypes.BooleanType, List.of(partition, offset), false);
+  }
+
+  private static StructType struct(String json) {
+    return (StructType) DataType.fromJson(json);
+  }
+
+  /** @param deterministic false also for decoding: else a filter above would be pushed down as a second decoding */
+  private static Column call(
+      Object target, String method, DataType result, List<Column> arguments, boolean deterministic) {
+    List<Expression> expressions = arguments.stream().map(ExpressionUtils::expression).toList();
+    Expression object = Literal.create(target, new ObjectType(target.getClass()));
+    return ExpressionUtils.column(
+        new Invoke(
+            object,
+            method,
+            result,
+            CollectionConverters.asScala(expressions).toSeq(),
+            CollectionConverters.asScala(List.<AbstractDataType>of()).toSeq(),
+            false,
+            !result.equals(DataTypes.BooleanType),
+            deterministic));
+  }
+}

@@ -1,0 +1,80 @@
+"""What starting a plan on Spark takes and gives, without Spark: the life of queries is written against this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from millpond.plan.nodes import Sink
+
+SHUFFLE_PARTITIONS = 2
+"""Tasks after a shuffle: each holds a slot for as long as its query runs; more cores want more."""
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one start of a query needs to know besides its plan."""
+
+    query_id: str
+    bootstrap: str
+    starting_offsets: str = "earliest"
+    """Spark's startingOffsets: earliest, latest, or JSON; only the very first start looks at it."""
+    max_rows: int | None = None
+    """Rows that one micro-batch takes at most; None: everything that is there, and always in real time."""
+    real_time: bool = False
+    skip_written: bool = False
+    """This run may meet rows that were written before a crash: leave them out of the sink."""
+    dead_letter_topic: str = ""
+    producer: dict[str, str] = field(default_factory=dict)
+
+
+Trigger = Mapping[str, Any]
+"""Spark's trigger: {'availableNow': True}, {'realTime': '60 seconds'} or {'processingTime': '500 milliseconds'}."""
+
+
+class Handle(Protocol):
+    """A running Spark query."""
+
+    def wait(self, seconds: float) -> bool:
+        """Whether it has ended within `seconds`; raises QueryFailed if it ended by an error."""
+        ...
+
+    def stop(self) -> None: ...
+
+    def progress(self) -> Mapping[str, Any]:
+        """Spark's last progress report, empty before the first batch ended."""
+        ...
+
+
+class QueryFailed(Exception):  # noqa: N818
+    """A Spark query ended by an error; `reason` is its first line."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class Engine(Protocol):
+    """Starts plans. `slots` are the tasks that can run at the same time."""
+
+    slots: int
+
+    def start(self, plan: Sink, run: Run, checkpoint: Path, trigger: Trigger) -> Handle:
+        """Start `plan`; its state and positions are kept in `checkpoint`."""
+        ...
+
+    def remember_written(self, query_id: str, positions: Mapping[int, Sequence[int]]) -> None:
+        """What the query's sink holds already: source partition -> positions."""
+        ...
+
+    def figures(self, query_id: str) -> Mapping[str, int]:
+        """Counts of a query since the server started."""
+        ...
+
+    def healthy(self) -> bool: ...
+
+
+def slots_needed(source_partitions: int, stateful: int) -> int:
+    """Slots that a real-time query holds: one for each source partition and for each task after each shuffle."""
+    return source_partitions + stateful * SHUFFLE_PARTITIONS

@@ -1,0 +1,61 @@
+"""The one Spark session of a server: `local[N]` with many slots, because a slot is a thread that mostly sleeps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from millpond.config import Settings
+from millpond.jvm.locate import find_java, operators_jar, spark_jars
+from millpond.spark.run import SHUFFLE_PARTITIONS
+
+FIXED = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # Bad data gives NULL instead of ending a query that runs for ever.
+    "spark.sql.ansi.enabled": "false",
+    "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Real-time mode refuses format 1: a re-executed batch could take the state files of one that failed.
+    "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
+    # The whole difference between 30 ms and 3 ms for an aggregate: how long a shuffled row waits for company.
+    "spark.shuffle.streaming.networkBufferMaxWaitTimeMs": "1",
+    "spark.sql.streaming.metricsEnabled": "false",
+    "spark.sql.streaming.minBatchesToRetain": "10",
+    # Hadoop forks a `chmod` for every file it makes; these set permissions in the process itself.
+    "spark.hadoop.fs.file.impl": "io.millpond.fs.NioLocalFileSystem",
+    "spark.hadoop.fs.AbstractFileSystem.file.impl": "io.millpond.fs.NioLocalFs",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+
+
+def start_session(settings: Settings, work_dir: Path) -> SparkSession:
+    """Start the JVM and the session. Raises JAVA_NOT_FOUND, JAVA_TOO_OLD, JVM_PARTS_MISSING."""
+    java = find_java()
+    os.environ["JAVA_HOME"] = str(java.parent.parent)
+    jars: Sequence[Path] = [*spark_jars(), operators_jar()]
+    work_dir.mkdir(parents=True, exist_ok=True)
+    builder = SparkSession.builder.appName("millpond").master(settings.spark_master)
+    builder = builder.config("spark.jars", ",".join(map(str, jars)))
+    builder = builder.config("spark.driver.extraClassPath", str(operators_jar()))
+    builder = builder.config("spark.driver.memory", settings.spark_memory)
+    builder = builder.config("spark.local.dir", str(work_dir / "tmp"))
+    builder = builder.config("spark.driver.extraJavaOptions", _java_options(work_dir))
+    for key, value in FIXED.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def _java_options(work_dir: Path) -> str:
+    """Spark's log goes to a file of its own: stopped real-time readers are logged as errors there, harmlessly."""
+    config = Path(__file__).with_name("log4j2.properties")
+    return f"-XX:+UseParallelGC -Dlog4j2.configurationFile={config.as_uri()} -Dmillpond.log={work_dir / 'spark.log'}"

@@ -1,0 +1,89 @@
+"""Sink -> the records to write: key, value (null deletes), headers; and the stream that writes them."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.streaming import StreamingQuery
+
+from millpond.catalog.model import RelationKind
+from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, Kind, Sink
+from millpond.spark.codec import encode_key, encode_value, skip_written
+from millpond.spark.expressions import to_spark
+from millpond.spark.run import Run
+from millpond.spark.source import DELETED
+from millpond.types import BIGINT, INTEGER, Column
+
+POSITION = "__position"
+ROW_KEY = (Column("_partition", INTEGER), Column("_offset", BIGINT))
+"""The key of a view over a plain stream: where its row came from."""
+
+CATCH_UP_PRODUCER = {"linger.ms": "20", "batch.size": "262144", "compression.type": "lz4"}
+REAL_TIME_PRODUCER = {"linger.ms": "0"}
+
+
+def records(node: Sink, rows: DataFrame, run: Run) -> DataFrame:
+    """Columns key, value and headers, as Kafka's sink takes them."""
+    if POSITION not in rows.columns:
+        rows = rows.withColumn(POSITION, F.col(OFFSET.name))
+    if run.skip_written and node.kind is Kind.APPEND:
+        rows = rows.where(skip_written(run.query_id, F.col(PARTITION.name), F.col(POSITION)))
+    value = encode_value(
+        [c for c in node.relation.columns if c.name not in node.exclude],
+        node.relation.value_format,
+        node.relation.timestamp_format,
+    )
+    return rows.select(_key(node).alias("key"), _or_delete(node, value).alias("value"), _headers(node, run).alias("headers"))
+
+
+def _key(node: Sink) -> SparkColumn:
+    relation = node.relation
+    if node.kind is Kind.APPEND and relation.kind is RelationKind.VIEW:
+        position = [F.col(PARTITION.name).alias("_partition"), F.col(POSITION).alias("_offset")]
+        return encode_key(list(ROW_KEY), "json", relation.timestamp_format, position)
+    if not node.key and node.kind is Kind.APPEND:
+        return F.col(KEY.name)
+    types = {c.name: c for c in node.input.columns}
+    columns = [types[name] for name in node.key]
+    return encode_key(columns, relation.key_format or "json", relation.timestamp_format)
+
+
+def _or_delete(node: Sink, value: SparkColumn) -> SparkColumn:
+    if node.kind is Kind.APPEND:
+        return value
+    there = ~F.col(DELETED)
+    if node.having is not None:
+        there = there & F.coalesce(F.expr(to_spark(node.having)), F.lit(False))
+    return F.when(there, value)
+
+
+def _headers(node: Sink, run: Run) -> SparkColumn:
+    source = F.concat_ws(":", F.col(PARTITION.name), F.col(POSITION))
+    headers = [_header("mp.src", source), _header("mp.ts", F.col(INGESTED.name))]
+    if node.kind is Kind.APPEND:
+        headers.append(_header("mp.query", F.lit(run.query_id[:8])))
+    return F.array(*headers)
+
+
+def _header(name: str, value: SparkColumn) -> SparkColumn:
+    return F.struct(F.lit(name).alias("key"), value.cast("string").cast("binary").alias("value"))
+
+
+def start_writing(node: Sink, frame: DataFrame, run: Run, checkpoint: str, trigger: dict[str, object]) -> StreamingQuery:
+    """Start the streaming query that writes `frame`'s records to the sink's topic."""
+    producer = {
+        **(REAL_TIME_PRODUCER if run.real_time else CATCH_UP_PRODUCER),
+        **dict(node.producer),
+        "bootstrap.servers": run.bootstrap,
+        "acks": "all",
+    }
+    writer = frame.writeStream.format("kafka").option("topic", node.relation.topic).option("includeHeaders", "true")
+    writer = writer.options(**{f"kafka.{k}": v for k, v in producer.items()})
+    writer = writer.option("checkpointLocation", checkpoint).outputMode("update").queryName(_name(run))
+    return writer.trigger(**trigger).start()  # type: ignore[arg-type]
+
+
+def _name(run: Run) -> str:
+    """Unique among running queries: Spark refuses a second of one name."""
+    return f"{run.query_id}/{'real-time' if run.real_time else 'catch-up'}"

@@ -1,0 +1,114 @@
+"""Logical plan -> DataFrame, one function a node. The result of a Sink has the columns key, value and headers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from millpond.plan.nodes import (
+    HIDDEN,
+    OFFSET,
+    ROWTIME,
+    Aggregate,
+    Filter,
+    Node,
+    Project,
+    Scan,
+    Sink,
+    Unnest,
+    Window,
+)
+from millpond.spark.aggregates import WINDOW, aggregate
+from millpond.spark.expressions import to_spark
+from millpond.spark.sink import records
+from millpond.spark.run import Run
+from millpond.spark.source import DELETED, decoded, read_records
+from millpond.spark.types import to_spark_type
+
+ORDINAL_BITS = 20
+"""An unnested row's position is its record's offset and, below it, its place in the array: 2^20 elements a record."""
+
+Reader: TypeAlias = Callable[[SparkSession, Scan, Run], DataFrame]
+
+
+class Translator:
+    """Builds the DataFrame of one plan. `read` gives a scan's raw records: tests hand in memory streams."""
+
+    def __init__(self, spark: SparkSession, run: Run, read: Reader = read_records) -> None:
+        self.spark = spark
+        self.run = run
+        self.read = read
+        self.rules: dict[type[Node], Callable[[Any], DataFrame]] = {
+            Scan: self._scan,
+            Filter: self._filter,
+            Project: self._project,
+            Unnest: self._unnest,
+            Window: self._window,
+            Aggregate: self._aggregate,
+            Sink: self._sink,
+        }
+
+    def translate(self, node: Node) -> DataFrame:
+        """The DataFrame of `node`."""
+        return self.rules[type(node)](node)
+
+    def _scan(self, node: Scan) -> DataFrame:
+        return decoded(self.read(self.spark, node, self.run), node, self.run)
+
+    def _filter(self, node: Filter) -> DataFrame:
+        return self.translate(node.input).where(to_spark(node.condition))
+
+    def _project(self, node: Project) -> DataFrame:
+        rows = self.translate(node.input)
+        values = [
+            F.expr(to_spark(e)).cast(to_spark_type(c.type)).alias(c.name)
+            for c, e in zip(node.columns, node.exprs, strict=True)
+        ]
+        return rows.select(*values, *_hidden(rows))
+
+    def _unnest(self, node: Unnest) -> DataFrame:
+        rows = self.translate(node.input)
+        place, element = "__place", node.element
+        exploded = rows.select("*", F.posexplode(F.expr(to_spark(node.array))).alias(place, element))
+        position = F.shiftleft(F.col(OFFSET.name), ORDINAL_BITS).bitwiseOR(F.col(place).cast("bigint"))
+        exploded = exploded.withColumn("__position", position)
+        if node.ordinality:
+            exploded = exploded.withColumn(node.ordinality, F.col(place).cast("bigint") + 1)
+        names = [c.name for c in node.columns]
+        return exploded.select(*names, *_hidden(exploded))
+
+    def _window(self, node: Window) -> DataFrame:
+        """CUMULATE is a HOP of its step, of whose windows those count that end within the row's full window."""
+        rows = self.translate(node.input)
+        if node.allowed_latency_ms is not None:
+            rows = rows.withWatermark(ROWTIME.name, f"{node.allowed_latency_ms} milliseconds")
+        size, step = f"{node.size_ms} milliseconds", f"{node.step_ms} milliseconds"
+        rows = rows.withColumn(WINDOW, F.window(F.col(ROWTIME.name), size, step))
+        start, end = F.col(WINDOW)["start"], F.col(WINDOW)["end"]
+        if node.function == "CUMULATE":
+            start = _floor(F.col(ROWTIME.name), node.size_ms)
+            rows = rows.where(F.unix_millis(end) <= F.unix_millis(start) + node.size_ms)
+        named = [start.cast("timestamp_ntz").alias("window_start"), end.cast("timestamp_ntz").alias("window_end")]
+        names = [c.name for c in node.columns[:-2]]
+        return rows.select(*names, *named, WINDOW, *_hidden(rows))
+
+    def _aggregate(self, node: Aggregate) -> DataFrame:
+        return aggregate(node, self.translate(node.input))
+
+    def _sink(self, node: Sink) -> DataFrame:
+        return records(node, self.translate(node.input), self.run)
+
+
+def _floor(time: SparkColumn, size_ms: int) -> SparkColumn:
+    millis = F.unix_millis(time)
+    return F.timestamp_millis(millis - F.pmod(millis, F.lit(size_ms)))
+
+
+def _hidden(rows: DataFrame) -> list[str]:
+    names = [*(c.name for c in HIDDEN), DELETED, "__position"]
+    return [n for n in names if n in rows.columns]
+

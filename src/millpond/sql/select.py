@@ -1,0 +1,155 @@
+"""SELECT and UNION: text -> exp.Select, exp.Union."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from millpond.sql import expressions, sources
+from millpond.sql.cursor import Cursor
+from millpond.sql.names import identifier_node
+from millpond.sql.words import NOT_AN_ALIAS
+
+QUERY_STARTS = ("SELECT", "(")
+"""The keys that a query begins with; a parenthesis may begin an expression as well, see `at_query`."""
+
+
+def at_query(cursor: Cursor, ahead: int = 0) -> bool:
+    """Whether a query begins `ahead` tokens from here, perhaps in parentheses."""
+    while cursor.key(ahead) == "(":
+        ahead += 1
+    return cursor.key(ahead) in ("SELECT", "WITH")
+
+
+def query_tree(cursor: Cursor) -> exp.Query:
+    """The query that must be next: operands of UNION, then ORDER BY, LIMIT and OFFSET of the whole."""
+    cursor.deeper()
+    if cursor.at("WITH"):
+        cursor.unsupported("WITH (a common table expression)", "Write it as a sub-query in FROM.")
+    tree = _operand(cursor)
+    while cursor.accept("UNION"):
+        distinct = not cursor.accept("ALL")
+        if distinct:
+            cursor.accept("DISTINCT")
+        tree = exp.Union(this=tree, expression=_operand(cursor), distinct=distinct)
+    if not isinstance(tree, exp.Subquery):
+        _order_and_limit(cursor, tree)
+    cursor.depth -= 1
+    return tree.this if isinstance(tree, exp.Subquery) else tree
+
+
+def _operand(cursor: Cursor) -> exp.Query:
+    """A SELECT, or a query in parentheses, which are kept as an exp.Subquery unless they change nothing."""
+    if cursor.at("SELECT"):
+        return _select(cursor)
+    if not cursor.accept("("):
+        cursor.fail("SELECT")
+    tree = query_tree(cursor)
+    if not cursor.accept(")"):
+        cursor.fail(")")
+    simple = isinstance(tree, exp.Select) and not any(tree.args.get(k) for k in ("order", "limit", "offset"))
+    return tree if simple else exp.Subquery(this=tree)
+
+
+def _select(cursor: Cursor) -> exp.Select:
+    cursor.advance()
+    distinct = exp.Distinct() if cursor.accept("DISTINCT") else None
+    if distinct is not None and cursor.at("ON"):
+        cursor.unsupported("DISTINCT ON", "Use GROUP BY.")
+    cursor.accept("ALL")
+    tree = exp.Select(distinct=distinct, expressions=_items(cursor))
+    if cursor.accept("FROM"):
+        tree.set("from_", exp.From(this=sources.source(cursor)))
+        tree.set("joins", sources.joins(cursor) or None)
+    if cursor.accept("WHERE"):
+        tree.set("where", exp.Where(this=expressions.expression(cursor)))
+    if cursor.accept("GROUP"):
+        cursor.expect("BY")
+        tree.set("group", _group(cursor))
+    if cursor.accept("HAVING"):
+        tree.set("having", exp.Having(this=expressions.expression(cursor)))
+    return tree
+
+
+def _items(cursor: Cursor) -> list[exp.Expr]:
+    found = [_item(cursor)]
+    while cursor.accept(","):
+        found.append(_item(cursor))
+    return found
+
+
+def _item(cursor: Cursor) -> exp.Expr:
+    if cursor.at("*"):
+        star = cursor.marked(exp.Star(), cursor.advance())
+        _refuse_star_suffix(cursor)
+        return star
+    if cursor.at("FROM"):
+        cursor.fail("an expression")
+    tree = expressions.expression(cursor)
+    if isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star):
+        _refuse_star_suffix(cursor)
+        return tree
+    name = alias(cursor)
+    return exp.Alias(this=tree, alias=name) if name else tree
+
+
+def _refuse_star_suffix(cursor: Cursor) -> None:
+    if cursor.at("EXCEPT", "(") or cursor.at("EXCLUDE") or cursor.at("REPLACE"):
+        cursor.unsupported(f"* {cursor.key()}", "Write the columns out.")
+
+
+def alias(cursor: Cursor) -> exp.Identifier | None:
+    """`AS name`, or a name that can be nothing else."""
+    if cursor.accept("AS"):
+        return identifier_node(cursor, "a name after AS")
+    word = cursor.at_type(TokenType.VAR) and cursor.key() not in NOT_AN_ALIAS
+    return identifier_node(cursor, "a name") if word or cursor.at_type(TokenType.IDENTIFIER) else None
+
+
+def _group(cursor: Cursor) -> exp.Group:
+    if cursor.at_any(("ALL", "ROLLUP", "CUBE")) or cursor.at("GROUPING", "SETS"):
+        cursor.unsupported(
+            f"GROUP BY {cursor.key()}", "Write the expressions out, one query for each grouping."
+        )
+    return exp.Group(expressions=expressions.expressions(cursor))
+
+
+def _order_and_limit(cursor: Cursor, tree: exp.Query) -> None:
+    if cursor.accept("ORDER"):
+        cursor.expect("BY")
+        ordered = [_ordered(cursor)]
+        while cursor.accept(","):
+            ordered.append(_ordered(cursor))
+        tree.set("order", exp.Order(expressions=ordered))
+    limit(cursor, tree)
+    if cursor.accept("OFFSET"):
+        tree.set("offset", exp.Offset(expression=_whole(cursor)))
+        limit(cursor, tree)
+
+
+def limit(cursor: Cursor, tree: exp.Query) -> None:
+    """LIMIT n, if it is next and not there yet."""
+    if tree.args.get("limit") is None and cursor.accept("LIMIT"):
+        tree.set("limit", exp.Limit(expression=_whole(cursor)))
+        if cursor.at(","):
+            cursor.unsupported("LIMIT with two numbers", "Write LIMIT n OFFSET m.")
+
+
+def _whole(cursor: Cursor) -> exp.Expr:
+    start = cursor.index
+    number = cursor.count("a whole number")
+    return cursor.marked(exp.Literal.number(number), cursor.token_at(start))
+
+
+def _ordered(cursor: Cursor) -> exp.Ordered:
+    """`nulls_first` is None where it is not written."""
+    tree = expressions.expression(cursor)
+    descending = cursor.accept("DESC")
+    if not descending:
+        cursor.accept("ASC")
+    nulls_first = None
+    if cursor.accept("NULLS"):
+        nulls_first = cursor.accept("FIRST")
+        if not nulls_first:
+            cursor.expect("LAST")
+    return exp.Ordered(this=tree, desc=descending or None, nulls_first=nulls_first)

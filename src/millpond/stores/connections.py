@@ -1,0 +1,49 @@
+"""The open connections of a server: one log for each store, made when it is first asked for."""
+
+from __future__ import annotations
+
+import threading
+
+from millpond.catalog.catalog import Catalog
+from millpond.catalog.lookup import existing_store
+from millpond.errors import MillpondError
+from millpond.stores.connect import open_log
+from millpond.stores.protocol import Log, TopicDescription
+
+
+class Connections:
+    """Store name -> log. A store whose properties changed is connected to anew."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self.catalog = catalog
+        self.logs: dict[str, tuple[dict[str, str], Log]] = {}
+        self.lock = threading.Lock()
+
+    def log(self, store: str) -> Log:
+        """Raises STORE_NOT_FOUND; a store that is away is found out when it is used."""
+        found = existing_store(self.catalog, store)
+        properties = {**found.properties, **self.catalog.store_secrets(store)}
+        with self.lock:
+            known = self.logs.get(store)
+            if known is None or known[0] != properties:
+                known = self.logs[store] = (properties, open_log(found.type, properties))
+            return known[1]
+
+    def bootstrap(self, store: str) -> str:
+        """The broker list."""
+        return existing_store(self.catalog, store).properties["uris"]
+
+    def topic(self, store: str, topic: str) -> TopicDescription | None:
+        """A topic's facts for the planner; None if there is no such topic."""
+        try:
+            return self.log(store).describe(topic)
+        except MillpondError as error:
+            if error.name == "TOPIC_NOT_FOUND":
+                return None
+            raise
+
+    def close(self) -> None:
+        with self.lock:
+            for _, log in self.logs.values():
+                log.close()
+            self.logs = {}

@@ -1,0 +1,38 @@
+"""What SQLite's errors mean for the view store."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from millpond.errors import MillpondError
+
+CORRUPT = (
+    "SQLITE_CORRUPT",
+    "SQLITE_NOTADB",
+    "SQLITE_READONLY_DBMOVED",
+    "SQLITE_FORMAT",
+    "SQLITE_IOERR_SHORT_READ",
+)
+LOCKED = ("SQLITE_BUSY", "SQLITE_LOCKED")
+
+
+def is_corrupt(error: sqlite3.Error) -> bool:
+    """The file is no longer a database: only making it anew helps."""
+    return _code(error).startswith(CORRUPT)
+
+
+def named(error: sqlite3.Error, path: Path) -> MillpondError:
+    """The named error for what happened to the store at `path`."""
+    code = _code(error)
+    if code == "SQLITE_FULL":
+        return MillpondError("VIEW_STORE_FULL", path=path)
+    if code.startswith(LOCKED):
+        return MillpondError("VIEW_STORE_LOCKED", path=path)
+    if is_corrupt(error):
+        return MillpondError("VIEW_STORE_CORRUPT", path=path, reason=str(error))
+    return MillpondError("VIEW_STORE_FAILED", path=path, reason=str(error))
+
+
+def _code(error: sqlite3.Error) -> str:
+    return getattr(error, "sqlite_errorname", None) or ""

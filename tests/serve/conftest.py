@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from millpond.catalog.catalog import Catalog
+from millpond.catalog.model import Index
+from tests.catalog.examples import furnish, ticking
+
+
+@pytest.fixture
+def furnished() -> Iterator[Catalog]:
+    """A catalog with a stream, a view with an index, the query between them, and a database `shop`."""
+    catalog = Catalog.in_memory(ticking())
+    _, visits, _ = furnish(catalog)
+    catalog.create_index(Index("by_url", visits.id, ("url", "at"), 0))
+    catalog.create_database("shop", "jane")
+    yield catalog
+    catalog.close()

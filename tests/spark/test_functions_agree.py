@@ -1,0 +1,64 @@
+"""Every case of the function table in real Spark: the same value as its case says, and so as the view store gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from millpond.plan.expressions import Expr
+from millpond.spark.expressions import to_spark
+from millpond.spark.types import to_spark_schema, to_spark_type
+from millpond.types import Column
+from tests.plan.functions.cases import SAMPLE, SCALAR_FILES, CaseLine, bound, read_cases, sample_scope, show
+
+pytestmark = pytest.mark.spark
+
+NOT_FOLDED = "org.apache.spark.sql.catalyst.optimizer.ConstantFolding"
+"""Without this rule Spark computes constants as it computes columns: in generated code."""
+
+
+@pytest.fixture(scope="module")
+def sample(spark: SparkSession) -> DataFrame:
+    schema = to_spark_schema([Column(n, t) for n, t, _ in SAMPLE])
+    return spark.createDataFrame([tuple(v for _, _, v in SAMPLE)], schema)
+
+
+def _answers(sample: DataFrame, exprs: list[Expr]) -> list[Any]:
+    """All expressions in one select; one that Spark refuses altogether is its error instead of a value."""
+    texts = [to_spark(e) for e in exprs]
+    columns = [f"{text} AS c{n}" for n, text in enumerate(texts)]
+    try:
+        frame = sample.selectExpr(*columns)
+        types = [to_spark_type(e.type) for e in exprs]
+        row = frame.select(*(frame[f"c{n}"].cast(t) for n, t in enumerate(types))).head()
+        return [_plain(v) for v in row or ()]
+    except PySparkException as error:
+        if len(exprs) == 1:
+            return [f"{texts[0]}: {str(error)[:400]}"]
+        middle = len(exprs) // 2
+        return _answers(sample, exprs[:middle]) + _answers(sample, exprs[middle:])
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Row):
+        return {k: _plain(v) for k, v in value.asDict().items()}
+    return [_plain(v) for v in value] if isinstance(value, list) else value
+
+
+@pytest.mark.timeout(300)
+def test_spark_gives_the_value_of_every_case(spark: SparkSession, sample: DataFrame) -> None:
+    cases: list[CaseLine] = read_cases(*SCALAR_FILES)
+    spark.conf.set("spark.sql.optimizer.excludedRules", NOT_FOLDED)
+    try:
+        found = _answers(sample, [bound(c.sql, sample_scope()) for c in cases])
+    finally:
+        spark.conf.unset("spark.sql.optimizer.excludedRules")
+    wrong = [
+        f"{case.sql}: {show(value)} instead of {case.expected}"
+        for case, value in zip(cases, found, strict=True)
+        if not case.accepts(value)
+    ]
+    assert not wrong, "\n".join(wrong)
