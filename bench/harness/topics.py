@@ -35,7 +35,7 @@ def topic_like(uris: str, prefix: str) -> str:
 
 
 def fill(uris: str, topic: str, clicks: Iterable[tuple[str, Record]]) -> Counter[str]:
-    """Write all clicks, keyed by user; how many there were of each url. Raises KafkaException if one is lost."""
+    """Write all clicks, keyed by user; how many of each url there were. KafkaException if one is lost."""
     producer = Producer(
         {
             "bootstrap.servers": uris,

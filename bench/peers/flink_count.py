@@ -1,6 +1,6 @@
 """Visits per url with Flink SQL, in PyFlink's local mini cluster. Runs in a virtual environment of its own.
 
-Arguments: broker list, input topic, output topic, checkpoint folder, connector jar, then settings as key=value.
+Arguments: broker list, input topic, output topic, checkpoint folder, connector jar, then key=value settings.
 """
 
 from __future__ import annotations

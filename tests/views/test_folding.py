@@ -1,4 +1,4 @@
-"""Following changelogs on the memory log: loading, folding, and getting over what happens to file and topic."""
+"""Following changelogs on the memory log: loading, folding, and what happens to file and topic."""
 
 from __future__ import annotations
 

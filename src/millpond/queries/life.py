@@ -145,7 +145,9 @@ class QueryLife:
             if waiting <= self.settings.realtime_backlog_rows and self._mode()[0] is Mode.REAL_TIME:
                 self._caught_up()
                 return
-        elif not marker.caught_up:
+        elif marker.caught_up:
+            self._set(caught_up=True)
+        else:
             self._set(backfill_total=waiting)
         self.checkpoint.discard_uncommitted()
         run = self._run(replace(self._base(), skip_written=self._remember_written(marker)))

@@ -6,8 +6,10 @@ import contextlib
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from millpond.catalog.model import Relation
 from millpond.errors import MillpondError
@@ -27,6 +29,8 @@ LOOK_SECONDS = 0.5
 PURGE_SECONDS = 10.0
 RETRY_SECONDS = 0.2
 """Pause before a batch that could not be written is tried again."""
+PATIENCE_SECONDS = 0.5
+"""How long `add` waits for the topic to be found. Longer, and a store that is away would hold up the folding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +41,24 @@ class StoreAddress:
     properties: tuple[tuple[str, str], ...]
 
 
+class Found(NamedTuple):
+    """A topic as its store describes it."""
+
+    id: str
+    firsts: dict[int, int]
+    ends: dict[int, int]
+
+
 @dataclass(slots=True)
 class Source:
-    """One store: its log and the one reader of all its changelogs, by topic."""
+    """One store: its log and the one reader of all its changelogs, by topic.
+
+    `questions` asks the store, which may take long, beside the folding.
+    """
 
     log: Log
     reader: Reader
+    questions: ThreadPoolExecutor
     topics: dict[str, Followed] = field(default_factory=dict)
 
 
@@ -54,6 +70,7 @@ class Followed:
     source: Source
     indexes: dict[str, ViewIndex]
     following: bool = False
+    search: Future[Found] | None = None
     targets: Mapping[int, int] | None = None
     read: int = 0
     freshness: int | None = None
@@ -89,7 +106,7 @@ class Folder:
         source = self._source(address)
         followed = Followed(relation, source, {i.name: i for i in indexes})
         self._views[relation.id] = source.topics[relation.topic] = followed
-        self._try_following(followed)
+        self._try_following(followed, PATIENCE_SECONDS)
 
     def drop(self, relation_id: str) -> None:
         """Forget a view, rows and all."""
@@ -139,6 +156,7 @@ class Folder:
         """Let go of everything; what is committed stays."""
         self._sizes.close()
         for source in self._sources.values():
+            source.questions.shutdown(wait=False, cancel_futures=True)
             source.reader.close()
             source.log.close()
         if self._store is not None:
@@ -204,34 +222,39 @@ class Folder:
     def _source(self, address: StoreAddress) -> Source:
         if address not in self._sources:
             log = self._connect(address)
-            self._sources[address] = Source(log, log.reader())
+            self._sources[address] = Source(log, log.reader(), ThreadPoolExecutor(1, "topics"))
         return self._sources[address]
 
-    def _try_following(self, followed: Followed) -> None:
+    def _try_following(self, followed: Followed, patience: float = 0.0) -> None:
+        """Have the topic looked up, and follow it when it has been."""
+        store, relation = self._opened(), followed.relation
+        if relation.id not in store.views:
+            store.create_view(relation, followed.indexes.values())
+        if followed.search is None:
+            followed.search = followed.source.questions.submit(_look_up, followed.source.log, relation.topic)
+        if not wait([followed.search], patience).done:
+            return
+        search, followed.search = followed.search, None
         try:
-            self._follow(followed)
-            followed.fault = None
+            found = search.result()
         except MillpondError as error:
-            if error.name.startswith("VIEW_STORE"):
-                raise
             followed.fault = _fault(error)
+        else:
+            followed.fault = None
+            self._follow(followed, found)
 
-    def _follow(self, followed: Followed) -> None:
+    def _follow(self, followed: Followed, found: Found) -> None:
         """Begin to read at the store's offsets, or load the view if they belong to no topic that is there."""
-        topic, relation_id = followed.relation.topic, followed.relation.id
-        source, store = followed.source, self._opened()
-        if relation_id not in store.views:
-            store.create_view(followed.relation, followed.indexes.values())
-        topic_id = source.log.describe(topic).id
-        firsts, ends = source.log.first_offsets(topic), source.log.end_offsets(topic)
-        view = store.views[relation_id]
-        beyond = any(offset > ends.get(p, 0) for p, offset in view.offsets.items())
-        if beyond or (view.topic_id and view.topic_id != topic_id):
-            store.reset(relation_id)
-        view.topic_id = topic_id
-        followed.targets = None if view.offsets else ends
-        followed.ends = ends
-        source.reader.add(topic, {p: max(first, view.offsets.get(p, 0)) for p, first in firsts.items()})
+        store, relation = self._opened(), followed.relation
+        view = store.views[relation.id]
+        beyond = any(offset > found.ends.get(p, 0) for p, offset in view.offsets.items())
+        if beyond or (view.topic_id and view.topic_id != found.id):
+            store.reset(relation.id)
+        view.topic_id = found.id
+        followed.targets = None if view.offsets else found.ends
+        followed.ends = dict(found.ends)
+        start = {p: max(first, view.offsets.get(p, 0)) for p, first in found.firsts.items()}
+        followed.source.reader.add(relation.topic, start)
         followed.following = True
 
     def _unfollow(self, followed: Followed) -> None:
@@ -258,7 +281,8 @@ class Folder:
     def _look_after(self) -> None:
         self._opened()
         now = time.monotonic()
-        if now - self._looked < LOOK_SECONDS:
+        answered = any(f.search is not None and f.search.done() for f in self._views.values())
+        if now - self._looked < LOOK_SECONDS and not answered:
             return
         self._looked = now
         if self._opened().moved():
@@ -337,6 +361,10 @@ def delete_store(path: Path) -> None:
     """Delete the store's file and what SQLite keeps beside it."""
     for suffix in ("", "-wal", "-shm", "-load", "-load-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _look_up(log: Log, topic: str) -> Found:
+    return Found(log.describe(topic).id, log.first_offsets(topic), log.end_offsets(topic))
 
 
 def _by_topic(records: Sequence[Record]) -> dict[str, list[Record]]:
