@@ -1,18 +1,19 @@
 """Catching up with 2,000,000 events that are in the topic already, beside Kafka Streams and Flink SQL.
 
-    python bench/catchup.py [--events 2000000] [--engines millpond,streams,...]
+python bench/catchup.py [--events 2000000] [--engines millpond,streams,...]
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 
 from harness.broker import broker_alone
-from harness.catchup_run import CatchUp, peer_catches_up, view_catches_up
+from harness.catchup_run import CatchUp, Place, peer_catches_up, view_catches_up
 from harness.clicks import uniform_clicks
 from harness.command_line import engine_names, interruptible, plain
 from harness.folders import run_folder
@@ -66,38 +67,43 @@ def measured(options: argparse.Namespace, folder: Path) -> Lines:
     """One engine after the other, from the same topic of the same broker."""
     lines: Lines = {}
     server = EmbeddedServer(folder)
+    expected: Counter[str] = Counter()
     if "millpond" in options.engines:
-        lines[MILLPOND] = of_millpond(server, options.events)
+        lines[MILLPOND], expected = of_millpond(server, options.events)
     peers = chosen(CATCHUP_PEERS, options.engines)
     if peers:
         with broker_alone(server.data_dir) as broker:
-            if MILLPOND not in lines:
-                create_topic(broker.uris, TOPIC)
-                fill(broker.uris, TOPIC, uniform_clicks(options.events))
+            expected = expected or filled(broker.uris, options.events)
+            place = Place(broker.uris, broker.pid or 0, TOPIC)
             for peer in peers:
-                lines[peer.told] = of_peer(peer, broker.uris, broker.pid or 0, options.events, folder)
+                lines[peer.told] = of_peer(peer, place, expected, folder)
     return lines
 
 
-def of_millpond(server: EmbeddedServer, events: int) -> CatchUp:
+def of_millpond(server: EmbeddedServer, events: int) -> tuple[CatchUp, Counter[str]]:
     with ExitStack() as stack:
         stack.callback(server.stop)
         server.start()
-        create_topic(server.uris, TOPIC)
-        expected = fill(server.uris, TOPIC, uniform_clicks(events))
+        expected = filled(server.uris, events)
         statements = Statements(server.port)
         stack.callback(statements.close)
         create_stream(statements, TOPIC)
         progress(MILLPOND)
-        return view_catches_up(server, statements, expected)
+        return view_catches_up(server, statements, expected), expected
 
 
-def of_peer(peer: Peer, uris: str, broker_pid: int, events: int, folder: Path) -> CatchUp | str:
+def of_peer(peer: Peer, place: Place, expected: Counter[str], folder: Path) -> CatchUp | str:
     progress(peer.told)
     try:
-        return peer_catches_up(peer, uris, broker_pid, TOPIC, events, folder)
+        return peer_catches_up(peer, place, expected, folder)
     except PeerUnavailableError as e:
         return f"not measured: {e}"
+
+
+def filled(uris: str, events: int) -> Counter[str]:
+    """The topic with its events; how many of each url."""
+    create_topic(uris, TOPIC)
+    return fill(uris, TOPIC, uniform_clicks(events))
 
 
 def report(lines: Lines, events: int) -> str:

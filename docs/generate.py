@@ -63,8 +63,7 @@ def errors_page() -> str:
     """docs/errors.md: a heading for each error, grouped by the class of its SQLSTATE."""
     known = sorted(error_table().values(), key=lambda kind: (_class(kind), kind.name))
     groups = [
-        f"## {title}\n\n" + "\n".join(_error(kind) for kind in kinds)
-        for title, kinds in groupby(known, key=_class)
+        f"## {title}\n\n" + "\n".join(_error(kind) for kind in kinds) for title, kinds in groupby(known, key=_class)
     ]
     return "\n".join([ERRORS_HEAD, *groups])
 

@@ -24,9 +24,7 @@ class Record:
 def write(uris: str, topic: str, records: Iterable[Record]) -> int:
     """Write `records` in order and wait until the broker has them all; how many there were."""
     failures: list[object] = []
-    producer = Producer(
-        {"bootstrap.servers": uris, "linger.ms": 5, "acks": "all", "enable.idempotence": True}
-    )
+    producer = Producer({"bootstrap.servers": uris, "linger.ms": 5, "acks": "all", "enable.idempotence": True})
     count = 0
     for r in records:
         producer.produce(

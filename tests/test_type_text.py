@@ -30,9 +30,7 @@ def test_every_type_reads_back_from_its_spelling(written: DataType) -> None:
     assert read_type(str(written)) == written
 
 
-@pytest.mark.parametrize(
-    "text", ["", "INT", "ARRAY", "ARRAY<VARCHAR", "MAP<VARCHAR>", "DECIMAL(1)", "BIGINT BIGINT"]
-)
+@pytest.mark.parametrize("text", ["", "INT", "ARRAY", "ARRAY<VARCHAR", "MAP<VARCHAR>", "DECIMAL(1)", "BIGINT BIGINT"])
 def test_anything_else_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="type"):
         read_type(text)

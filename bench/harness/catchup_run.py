@@ -8,11 +8,10 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
-from harness.peers import Peer, RunningPeer, running_peer
+from harness.peers import Peer, running_peer
 from harness.processes import cpu_seconds
-from harness.progress import progress
 from harness.server import EmbeddedServer
 from harness.statements import RefusedError, Statements
 from harness.topics import PARTITIONS, Ends, create_topic
@@ -23,8 +22,17 @@ LIMIT_SECONDS = 900
 POLL = 0.05
 """Seconds between two looks: the resolution of all times here."""
 
-QUIET_LOOKS = 20
-"""An output topic that did not grow for so many looks may be complete: only then is its tail read."""
+QUIET_LOOKS = 40
+"""An output topic that did not grow for so many looks may be complete: it is read then, but not before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a peer works: the broker, the topic with the events."""
+
+    uris: str
+    broker_pid: int
+    topic: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +62,7 @@ class CatchUp:
 
 
 def view_catches_up(server: EmbeddedServer, statements: Statements, expected: Counter[str]) -> CatchUp:
-    """From CREATE MATERIALIZED VIEW to a view that holds `expected`. Raises TimeoutError, ValueError if it is wrong."""
+    """From CREATE MATERIALIZED VIEW to a view of `expected`. Raises TimeoutError, ValueError (wrong)."""
     engine, broker = server.engine_cpu(), server.broker_cpu()
     began = time.monotonic()
     create_view(statements)
@@ -73,21 +81,65 @@ def view_catches_up(server: EmbeddedServer, statements: Statements, expected: Co
     return CatchUp(rows, first or seconds, first_rows or rows, seconds, engine, broker)
 
 
-def peer_catches_up(
-    peer: Peer, uris: str, broker_pid: int, topic: str, rows: int, folder: Path
-) -> CatchUp:
-    """From the launch of the peer's process to an output topic whose last counts add up to `rows`."""
-    sink = f"visits-{peer.name}"
-    create_topic(uris, sink)
-    ends = Ends(uris, sink)
-    broker = cpu_seconds(broker_pid)
-    began = time.monotonic()
-    try:
-        with running_peer(peer, uris, topic, sink, folder) as running:
-            first, first_rows = _first_output(ends, running, began)
-            return _completed(ends, running, uris, sink, rows, began, first, first_rows, broker, broker_pid)
-    finally:
-        ends.close()
+def peer_catches_up(peer: Peer, place: Place, expected: Counter[str], folder: Path) -> CatchUp:
+    """From the launch of the peer's process to an output topic whose last counts are `expected`.
+
+    Raises PeerUnavailableError, TimeoutError.
+    """
+    sink, rows = f"visits-{peer.name}", expected.total()
+    create_topic(place.uris, sink)
+    broker, began = cpu_seconds(place.broker_pid), time.monotonic()
+    with running_peer(peer, place.uris, place.topic, sink, folder) as running, Ends(place.uris, sink) as ends:
+        growth = Growth(ends)
+        while True:
+            running.check()
+            _not_longer_than(LIMIT_SECONDS, began)
+            if growth.look() >= rows or growth.quiet():
+                engine_cpu, broker_cpu = running.cpu(), cpu_seconds(place.broker_pid) - broker
+                if last_counts(place.uris, sink) == expected:
+                    break
+            time.sleep(POLL)
+    seconds, first = growth.last_at - began, growth.first_at - began
+    return CatchUp(rows, first, growth.first_rows, seconds, engine_cpu, broker_cpu)
+
+
+class Growth:
+    """Follows the number of records in an output topic: when the first came, when the last."""
+
+    def __init__(self, ends: Ends) -> None:
+        self._ends = ends
+        self._records = self._looks = 0
+        self.first_at = self.last_at = 0.0
+        self.first_rows = 0
+
+    def look(self) -> int:
+        """How many records there are now."""
+        records, self._looks = sum(self._ends.now()), self._looks + 1
+        if records > self._records:
+            self._records, self._looks, self.last_at = records, 0, time.monotonic()
+            if not self.first_at:
+                self.first_at, self.first_rows = self.last_at, records
+        return records
+
+    def quiet(self) -> bool:
+        """Whether it has stopped growing, asked once for every such pause."""
+        return self._records > 0 and self._looks == QUIET_LOOKS
+
+
+def last_counts(uris: str, topic: str) -> Counter[str]:
+    """The last count of each url in an output topic."""
+    consumer = Consumer({"bootstrap.servers": uris, "group.id": "bench-counts", "enable.auto.commit": False})
+    with Ends(uris, topic) as ends:
+        left = sum(ends.now())
+    consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in range(PARTITIONS)])
+    last: dict[bytes, bytes] = {}
+    while left > 0:
+        messages = consumer.consume(10_000, timeout=1)
+        left -= len(messages)
+        last.update((m.key(), m.value()) for m in messages if not m.error())
+    consumer.close()
+    rows = map(json.loads, last.values())
+    return Counter({row["url"]: int(row["visits"]) for row in rows})
 
 
 def _total(statements: Statements) -> int:

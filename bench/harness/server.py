@@ -1,4 +1,4 @@
-"""Millpond as users start it: `python -m millpond server --embedded`, on a folder of our own."""
+"""Millpond as users start it, `millpond server --embedded`, on a folder of our own."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class EmbeddedServer:
         ]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "millpond", "server", "--embedded", *options],
+                [sys.executable, "-m", "millpond.cli.main", "server", "--embedded", *options],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,

@@ -24,11 +24,7 @@ def create_topic(uris: str, name: str, partitions: int = PARTITIONS) -> None:
 
 def topic_like(uris: str, prefix: str) -> str:
     """The only topic whose name starts with `prefix`. Raises LookupError."""
-    names = [
-        n
-        for n in AdminClient({"bootstrap.servers": uris}).list_topics(timeout=10).topics
-        if n.startswith(prefix)
-    ]
+    names = [n for n in AdminClient({"bootstrap.servers": uris}).list_topics(timeout=10).topics if n.startswith(prefix)]
     if len(names) != 1:
         raise LookupError(f"topics that start with '{prefix}': {names}")
     return str(names[0])
@@ -53,7 +49,9 @@ def fill(uris: str, topic: str, clicks: Iterable[tuple[str, Record]]) -> Counter
             progress(f"{number:,} events in '{topic}'")
     if producer.flush(60):
         raise KafkaException(f"not all events reached '{topic}'")
-    if (held := sum(Ends(uris, topic).now())) != counts.total():
+    with Ends(uris, topic) as ends:
+        held = sum(ends.now())
+    if held != counts.total():
         raise KafkaException(f"'{topic}' holds {held} records, not {counts.total()}")
     return counts
 
@@ -78,5 +76,8 @@ class Ends:
         """The offset after the last record of each partition."""
         return [int(self._consumer.get_watermark_offsets(p, timeout=10)[1]) for p in self._places]
 
-    def close(self) -> None:
+    def __enter__(self) -> Ends:
+        return self
+
+    def __exit__(self, *error: object) -> None:
         self._consumer.close()

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 from millpond.api.app import create_app
 from millpond.api.server import listen, serve
@@ -18,6 +17,7 @@ from millpond.catalog.lookup import existing_store
 from millpond.catalog.model import PersistentQuery, RelationKind, SessionContext, Store
 from millpond.config import Settings
 from millpond.datadir import check_space, claim
+from millpond.embedded import demo as clickstream
 from millpond.embedded.broker import Broker
 from millpond.errors import MillpondError
 from millpond.jvm.locate import broker_classpath, find_java
@@ -52,10 +52,12 @@ def step(name: str) -> Iterator[None]:
 class Server:
     """A running Millpond. Everything it starts is on `stack`, and stopped in reverse."""
 
-    def __init__(self, settings: Settings, announce: Callable[[str], None] = say) -> None:
-        self.settings, self.announce = settings, announce
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
         self.stack = ExitStack()
         self.broker: Broker | None = None
+        self.end: Callable[[], object] = lambda: None
+        """Ends `run` from any thread."""
 
     def start(self) -> None:
         """Start everything but HTTP. Raises the named error of what does not start; then nothing is left running."""
@@ -130,32 +132,68 @@ class Server:
             store = Store("kafka", "KAFKA", {"uris": uris}, "sysadmin", created, now)
             (self.catalog.update_store if known else self.catalog.create_store)(store)
 
-    def run(self, ready: Callable[[str], None] | None = None, stop: asyncio.Event | None = None) -> None:
-        """Serve HTTP until a signal or `stop`; then stop everything."""
-        app = create_app(self.engine, self.settings, self.engine.metrics)
+    def run(self, ready: Callable[[str], None]) -> None:
+        """Serve HTTP until a signal or `end`; then stop everything. `ready` gets the server's address."""
         import uvloop
 
         with self.stack:
-            uvloop.run(
-                serve(app, self.settings.host, self.settings.port, listening=self.listening, announce=ready, stop=stop)
-            )
+            uvloop.run(self._serve(ready))
             say("Stopping ...")
 
-    @property
-    def socket(self) -> socket.socket:
-        """The bound socket, whose port is known before HTTP answers."""
-        return self.listening
+    async def _serve(self, ready: Callable[[str], None]) -> None:
+        app = create_app(self.engine, self.settings, self.engine.metrics)
+        stop, loop = asyncio.Event(), asyncio.get_running_loop()
+        self.end = lambda: loop.call_soon_threadsafe(stop.set)
+        host, port = self.settings.host, self.settings.port
+        await serve(app, host, port, listening=self.listening, announce=ready, stop=stop)
 
 
 def run_server(settings: Settings) -> int:
-    """The command `millpond server`: exit code 0 after a clean stop, 1 with one line of error."""
+    """The command `millpond server`: 0 after a clean stop. Raises the named error of what does not start."""
     started = time.monotonic()
-    say(f"Millpond starts in {Path(settings.data_dir).absolute()}")
-    server = Server(settings)
-    server.start()
+    server = _started(settings)
 
     def ready(url: str) -> None:
         say(f"Millpond is ready at {url} after {time.monotonic() - started:.1f} s. Ctrl-C stops it.")
 
     server.run(ready)
     return 0
+
+
+def run_demo(settings: Settings, rate: float, seconds: float | None) -> int:
+    """The command `millpond demo`: an embedded server and the demo on it; the demo's exit code."""
+    server = _started(settings)
+    assert server.broker is not None
+    uris, outcome, stop = server.broker.uris, [1], threading.Event()
+
+    def demo(url: str) -> None:
+        try:
+            outcome[0] = clickstream.run_demo(url, uris, rate=rate, seconds=seconds, stop=stop)
+        except MillpondError as error:
+            say(f"error: {error}")
+        finally:
+            server.end()
+
+    threads: list[threading.Thread] = []
+
+    def ready(url: str) -> None:
+        threads.append(threading.Thread(target=demo, args=(url,), name="demo"))
+        threads[0].start()
+
+    server.stack.callback(_end_threads, stop, threads)
+    server.run(ready)
+    return outcome[0]
+
+
+def _end_threads(stop: threading.Event, threads: list[threading.Thread]) -> None:
+    stop.set()
+    for thread in threads:
+        thread.join(timeout=10)
+
+
+def _started(settings: Settings) -> Server:
+    logging.basicConfig(level=settings.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    say(f"Millpond starts in {settings.data_dir.absolute()}")
+    server = Server(settings)
+    server.start()
+    return server

@@ -6,7 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import Field
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
 
 
 class Settings(BaseSettings):
@@ -14,25 +19,36 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="MILLPOND_", extra="forbid")
 
-    embedded: bool = Field(False, description="Run a Kafka broker of its own.")
-    data_dir: Path = Field(Path("millpond-data"), description="Where everything that must survive is kept.")
-    host: str = Field("127.0.0.1", description="Address that the HTTP server listens on.")
-    port: int = Field(8088, description="Port of the HTTP server; 0 takes a free one.")
-    kafka_port: int = Field(9092, description="Port of the embedded broker; 0 takes a free one.")
-    kafka_uris: str = Field("", description="Broker list of the store `kafka` when not embedded.")
-    spark_master: str = Field("local[64]", description="Where Spark runs. A slot of local[N] is a sleeping thread.")
-    spark_memory: str = Field("1g", description="Heap of Spark's driver.")
-    broker_memory: str = Field("256m", description="Heap of the embedded broker.")
-    realtime_batch_seconds: int = Field(60, description="Length of a real-time batch: shorter replays, more boundaries.")
-    catchup_rows: int = Field(1_000_000, description="Rows of backlog that one catch-up batch takes from a topic.")
-    realtime_backlog_rows: int = Field(20_000, description="A new query with fewer rows waiting starts in real time.")
-    pull_threads: int = Field(4, description="Threads that answer pull queries that are not by key.")
-    log_level: str = Field("warning", description="debug, info, warning or error.")
+    embedded: bool = Field(default=False, description="Run a Kafka broker of its own.")
+    data_dir: Path = Field(default=Path("millpond-data"), description="Where everything that must survive is kept.")
+    host: str = Field(default="127.0.0.1", description="Address that the HTTP server listens on.")
+    port: int = Field(default=8088, description="Port of the HTTP server; 0 takes a free one.")
+    kafka_port: int = Field(default=9092, description="Port of the embedded broker; 0 takes a free one.")
+    kafka_uris: str = Field(default="", description="Broker list of the store `kafka` when not embedded.")
+    spark_master: str = Field(
+        default="local[64]", description="Where Spark runs. A slot of local[N] is a sleeping thread."
+    )
+    spark_memory: str = Field(default="1g", description="Heap of Spark's driver.")
+    broker_memory: str = Field(default="256m", description="Heap of the embedded broker.")
+    realtime_batch_seconds: int = Field(
+        default=60, description="Length of a real-time batch: shorter replays, more boundaries."
+    )
+    catchup_rows: int = Field(
+        default=1_000_000, description="Rows of backlog that one catch-up batch takes from a topic."
+    )
+    realtime_backlog_rows: int = Field(
+        default=20_000, description="A new query with fewer rows waiting starts in real time."
+    )
+    pull_threads: int = Field(default=4, description="Threads that answer pull queries that are not by key.")
+    log_level: str = Field(default="warning", description="debug, info, warning or error.")
 
     @classmethod
     def settings_customise_sources(
-        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource, dotenv_settings: PydanticBaseSettingsSource,
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)

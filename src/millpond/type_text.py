@@ -13,9 +13,7 @@ from functools import lru_cache
 from millpond.types import ArrayType, DataType, DecimalType, Field, MapType, Sized, StructType
 
 SIZED = frozenset({"VARCHAR", "VARBINARY", "TIME", "TIMESTAMP", "TIMESTAMP_LTZ"})
-PLAIN = frozenset(
-    {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DATE", "BYTES", "NULL"}
-)
+PLAIN = frozenset({"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "DATE", "BYTES", "NULL"})
 TOKEN = re.compile(r'"(?:[^"]|"")*"|[<>(),]|[^\s<>(),"]+')
 
 
@@ -50,9 +48,7 @@ class _Reader:
         """The next token is `token` (None: the end)."""
         found = self.peek()
         if found != token:
-            raise ValueError(
-                f"expected {token or 'the end'} but found {found or 'the end'} in type '{self.text}'"
-            )
+            raise ValueError(f"expected {token or 'the end'} but found {found or 'the end'} in type '{self.text}'")
         self.at += 1
 
     def type(self) -> DataType:

@@ -18,9 +18,7 @@ Script = Callable[["Call"], Sequence[Result]]
 class Call:
     """One `execute` as the engine saw it."""
 
-    def __init__(
-        self, sql: str, context: SessionContext, attachments: Mapping[str, bytes], resume: str | None
-    ) -> None:
+    def __init__(self, sql: str, context: SessionContext, attachments: Mapping[str, bytes], resume: str | None) -> None:
         self.sql, self.context, self.attachments, self.resume = sql, context, attachments, resume
 
 

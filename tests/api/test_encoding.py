@@ -34,9 +34,7 @@ from millpond.types import (
 
 NOON = datetime(2026, 1, 31, 12, 0, 0)
 
-SOME_STRUCT = StructType(
-    fields=(Field("at", TIMESTAMP), Field("ok", ArrayType(element=BOOLEAN)), Field("x", VARCHAR))
-)
+SOME_STRUCT = StructType(fields=(Field("at", TIMESTAMP), Field("ok", ArrayType(element=BOOLEAN)), Field("x", VARCHAR)))
 
 CASES: list[tuple[DataType, Any, str]] = [
     (INTEGER, -7, "-7"),

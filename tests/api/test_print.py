@@ -16,9 +16,7 @@ from millpond.types import BIGINT, VARCHAR, DecimalType, Sized
 from tests.api.fake_engine import FakeEngine, FakeSubscription, columns, created
 from tests.waiting import eventually
 
-SHAPE = columns(
-    url=Sized("VARCHAR", 20), price=DecimalType(precision=10, scale=2), at=Sized("TIMESTAMP", 3), n=BIGINT
-)
+SHAPE = columns(url=Sized("VARCHAR", 20), price=DecimalType(precision=10, scale=2), at=Sized("TIMESTAMP", 3), n=BIGINT)
 PYTHON = {"user-agent": "OpenAPI-Generator/1.0.0/python"}
 PRINT = "ws://127.0.0.1:8088/v2/print/"
 GO = {"user-agent": "Go-http-client/1.1"}
@@ -165,9 +163,7 @@ def test_the_first_message_must_be_auth(client: TestClient, engine: FakeEngine, 
         assert "[MALFORMED_REQUEST]" in error_of(socket)["message"]
 
 
-def test_a_silent_client_is_sent_away(
-    client: TestClient, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_silent_client_is_sent_away(client: TestClient, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("millpond.api.deltastream.printing.AUTH_SECONDS", 0.01)
     with client.websocket_connect(PRINT + "x") as socket:
         assert "no auth message" in error_of(socket)["message"]

@@ -80,9 +80,7 @@ def test_the_landing_page_links_to_everything(client: TestClient) -> None:
         ("POST", "/healthz", 405),
     ],
 )
-def test_an_unknown_address_answers_in_the_error_shape(
-    client: TestClient, method: str, path: str, status: int
-) -> None:
+def test_an_unknown_address_answers_in_the_error_shape(client: TestClient, method: str, path: str, status: int) -> None:
     answer = client.request(method, path)
     assert answer.status_code == status
     assert set(answer.json()) == {"message", "traceID"}
@@ -143,9 +141,7 @@ def test_the_guard(listens_on: str, host: str, origin: str, method: str, allowed
 
 
 def test_a_foreign_page_is_answered_403_and_reaches_no_engine(client: TestClient, engine: FakeEngine) -> None:
-    answer = client.post(
-        "/v2/statements", json={"statement": "DROP x;"}, headers={"origin": "https://evil.example"}
-    )
+    answer = client.post("/v2/statements", json={"statement": "DROP x;"}, headers={"origin": "https://evil.example"})
     assert answer.status_code == 403
     assert set(answer.json()) == {"message", "traceID"}
     assert engine.calls == []

@@ -48,9 +48,7 @@ def test_an_address_that_is_not_ours_is_named(host: str) -> None:
     assert raised.value.name == "ADDRESS_NOT_AVAILABLE"
 
 
-@pytest.mark.parametrize(
-    ("host", "shown"), [("0.0.0.0", "127.0.0.1"), ("", "127.0.0.1"), ("localhost", "localhost")]
-)
+@pytest.mark.parametrize(("host", "shown"), [("0.0.0.0", "127.0.0.1"), ("", "127.0.0.1"), ("localhost", "localhost")])
 def test_the_url_can_be_opened_on_this_machine(host: str, shown: str) -> None:
     with listen(host, 0) as listening:
         assert url_of(listening, host) == f"http://{shown}:{listening.getsockname()[1]}"

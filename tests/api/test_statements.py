@@ -57,9 +57,7 @@ def test_the_success_envelope(client: TestClient, engine: FakeEngine) -> None:
     }
 
 
-def test_the_error_shape_of_sql_is_a_200_with_the_underlined_text(
-    client: TestClient, engine: FakeEngine
-) -> None:
+def test_the_error_shape_of_sql_is_a_200_with_the_underlined_text(client: TestClient, engine: FakeEngine) -> None:
     sql = "SELECT x FORM v;"
     error = MillpondError("COLUMN_NOT_FOUND", name="x", where="'v'", suggestion="Did you mean 'y'?")
     engine.fail(sql, error.located(sql, Position(1, 8)))
@@ -83,9 +81,7 @@ def test_the_error_shape_of_sql_is_a_200_with_the_underlined_text(
      b'{"statement":"x","parameters":[]}', b'{"statement":"x","parameters":{"dialect":"latin"}}'],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["/v2/statements", "/v2/stream"])
-def test_a_malformed_request_is_a_400_with_message_and_trace(
-    client: TestClient, content: bytes, path: str
-) -> None:
+def test_a_malformed_request_is_a_400_with_message_and_trace(client: TestClient, content: bytes, path: str) -> None:
     answer = client.post(path, content=content, headers={"content-type": "application/json"})
     assert answer.status_code == 400
     assert set(answer.json()) == {"message", "traceID"}
@@ -165,9 +161,7 @@ def test_what_a_statement_sets_stays_with_its_session(client: TestClient, engine
     engine.scripts["SET"] = use
     engine.scripts["GET"] = lambda call: [created("x", context=call.context)]
     post(client, "SET", parameters={"sessionID": "s1"})
-    assert (
-        post(client, "GET", parameters={"sessionID": "s1"})["metadata"]["context"]["databaseName"] == "other"
-    )
+    assert post(client, "GET", parameters={"sessionID": "s1"})["metadata"]["context"]["databaseName"] == "other"
     assert engine.calls[-1].context.settings == {"a": "1"}
     post(client, "GET", database="mine", parameters={"sessionID": "s1"})
     assert engine.calls[-1].context.database == "mine"
@@ -218,9 +212,7 @@ def test_a_large_result_comes_in_partitions(
     body = post(client, "x")
     assert body["metadata"]["partitionInfo"] == [{"rowCount": 2}, {"rowCount": 2}, {"rowCount": 1}]
     pages = [
-        client.get(
-            f"/v2/statements/{body['statementID']}", params={"partitionID": i, "sessionID": "s"}
-        ).json()
+        client.get(f"/v2/statements/{body['statementID']}", params={"partitionID": i, "sessionID": "s"}).json()
         for i in range(3)
     ]
     assert [page["data"] for page in pages] == [[["1"], ["2"]], [["3"], ["4"]], [["5"]]]

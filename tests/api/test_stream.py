@@ -103,9 +103,7 @@ def connected(server: RunningServer, statement: str) -> Iterator[Iterator[dict[s
         connection.close()
 
 
-def test_a_client_that_goes_closes_its_subscription_at_once(
-    server: RunningServer, engine: FakeEngine
-) -> None:
+def test_a_client_that_goes_closes_its_subscription_at_once(server: RunningServer, engine: FakeEngine) -> None:
     following = FakeSubscription(VISITS, CHANGES)
     engine.answer("x", following)
     with connected(server, "x") as received:

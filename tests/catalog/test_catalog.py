@@ -65,9 +65,7 @@ def test_of_queries_of_one_name_a_live_one_is_meant_then_the_newest_version(cata
 def test_an_update_of_a_query_changes_just_what_is_given(catalog: Catalog) -> None:
     _, _, query = furnish(catalog)
     changed = catalog.update_query(query.id, state=QueryState.RUNNING, mode="real-time", mode_reason="")
-    assert changed == replace(
-        query, state=QueryState.RUNNING, mode="real-time", updated_at=changed.updated_at
-    )
+    assert changed == replace(query, state=QueryState.RUNNING, mode="real-time", updated_at=changed.updated_at)
     assert changed.updated_at > query.updated_at
     assert catalog.query(query.id) == changed
 
@@ -170,9 +168,7 @@ REFUSED: list[tuple[str, Write]] = [
 
 
 @pytest.mark.parametrize(("name", "write"), REFUSED)
-def test_a_write_that_makes_no_sense_is_refused_and_changes_nothing(
-    catalog: Catalog, name: str, write: Write
-) -> None:
+def test_a_write_that_makes_no_sense_is_refused_and_changes_nothing(catalog: Catalog, name: str, write: Write) -> None:
     _, visits, _ = furnish(catalog)
     catalog.create_index(Index("i", visits.id, ("url",), 0))
     before = catalog.snapshot.contents

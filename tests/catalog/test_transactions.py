@@ -96,9 +96,7 @@ def test_writers_in_many_threads_do_not_lose_one_another_s_writes(tmp_path: Path
 
 def test_a_disk_that_cannot_be_written_is_a_named_error_and_changes_nothing(catalog: Catalog) -> None:
     with catalog._engine.begin() as connection:
-        connection.execute(
-            text("CREATE TRIGGER full BEFORE INSERT ON databases BEGIN SELECT RAISE(FAIL, 'full'); END")
-        )
+        connection.execute(text("CREATE TRIGGER full BEFORE INSERT ON databases BEGIN SELECT RAISE(FAIL, 'full'); END"))
     with pytest.raises(MillpondError) as refusal:
         catalog.create_database("a")
     assert refusal.value.name == "CATALOG_NOT_WRITTEN"

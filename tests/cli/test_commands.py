@@ -46,9 +46,7 @@ def test_sql_runs_its_statements_in_order(server: RunningServer, engine: FakeEng
     assert done.stdout.startswith("Stream a was created\n url ")
 
 
-@pytest.mark.parametrize(
-    ("output", "text"), [("json", '{"url": "x", "visits": 1}\n'), ("csv", "url,visits\nx,1\n")]
-)
+@pytest.mark.parametrize(("output", "text"), [("json", '{"url": "x", "visits": 1}\n'), ("csv", "url,visits\nx,1\n")])
 def test_sql_writes_json_and_csv(server: RunningServer, engine: FakeEngine, output: str, text: str) -> None:
     engine.answer("a", rows(VISITS, ("x", 1)))
     assert millpond("sql", "--server", server.url, "--output", output, "-e", "a").stdout == text
@@ -96,9 +94,7 @@ def test_an_error_is_one_line_with_its_name(arguments: tuple[str, ...], name: st
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(
-    "arguments", [("-e", "a", "-f", "b"), ("-e", "a", "--dialect", "latin"), ("--nonsense",)]
-)
+@pytest.mark.parametrize("arguments", [("-e", "a", "-f", "b"), ("-e", "a", "--dialect", "latin"), ("--nonsense",)])
 def test_wrong_options_are_exit_code_2(arguments: tuple[str, ...]) -> None:
     assert millpond("sql", *arguments).exit_code == 2
 
@@ -215,7 +211,5 @@ def test_starting_to_ask_imports_nothing_heavy() -> None:
         "print(sorted({'pyspark', 'starlette', 'prompt_toolkit', 'pydantic_settings', 'httpx', 'sqlglot'}"
         " & set(sys.modules)))"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert found.stdout == "[]\n"

@@ -32,9 +32,7 @@ def test_results_that_are_not_read_are_skipped(connection: Connection, engine: F
     assert [r.columns[0].name for r in connection.run("a; b;")] == ["url", "Type"]
 
 
-def test_the_context_and_the_session_go_with_the_next_statement(
-    connection: Connection, engine: FakeEngine
-) -> None:
+def test_the_context_and_the_session_go_with_the_next_statement(connection: Connection, engine: FakeEngine) -> None:
     context = SessionContext(database="d", settings={"k": "v"})
     engine.answer("USE DATABASE d;", created("d", context=context))
     engine.scripts["x"] = lambda call: [created("x", context=call.context)]
@@ -50,9 +48,7 @@ def test_the_dialect_goes_with_each_statement(connection: Connection, engine: Fa
     assert (engine.calls[0].context.dialect, engine.calls[0].resume) == ("ksql", "t1")
 
 
-def test_a_live_result_is_read_as_it_comes_and_closing_ends_it(
-    connection: Connection, engine: FakeEngine
-) -> None:
+def test_a_live_result_is_read_as_it_comes_and_closing_ends_it(connection: Connection, engine: FakeEngine) -> None:
     following = FakeSubscription(VISITS, [Change("upsert", ("x", 1), "t1"), Change("snapshot_end", (), "t2")])
     engine.answer("x", following)
     with closing(connection.run("x")) as results:

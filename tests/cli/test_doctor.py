@@ -58,9 +58,7 @@ def test_a_used_port_is_missing_and_a_free_one_is_not() -> None:
     assert doctor.http_port(settings(port=0)).ok
 
 
-def test_the_data_folder_must_be_writable_and_have_room(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_data_folder_must_be_writable_and_have_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert doctor.data_dir(settings(data_dir=tmp_path / "new" / "deep")).ok
     assert not (tmp_path / "new").exists()
     (tmp_path / "file").write_text("")

@@ -91,9 +91,7 @@ def test_ctrl_c_ends_a_push_query_and_not_the_shell(screen: Screen, engine: Fake
     eventually(lambda: following.closed, True, deadline=5)
 
 
-@pytest.mark.parametrize(
-    ("typed", "sql"), [("\\d", "LIST RELATIONS;"), ("\\d v", "DESCRIBE RELATION COLUMNS v;")]
-)
+@pytest.mark.parametrize(("typed", "sql"), [("\\d", "LIST RELATIONS;"), ("\\d v", "DESCRIBE RELATION COLUMNS v;")])
 def test_short_commands(screen: Screen, engine: FakeEngine, typed: str, sql: str) -> None:
     engine.answer(sql, rows(VISITS))
     screen.shell.handle(typed)
@@ -174,9 +172,7 @@ def test_a_session_at_the_keys(
     assert stat.S_IMODE(written.stat().st_mode) == 0o600
 
 
-def test_a_history_that_cannot_be_written_is_kept_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_history_that_cannot_be_written_is_kept_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "millpond").write_text("in the way")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert isinstance(history(), InMemoryHistory)

@@ -41,9 +41,7 @@ def demo_site(engine: FakeEngine, port: int = 0) -> Iterator[Site]:
     port = port or free_port()
     app = Starlette(routes=[Mount("/demo", routes=demo_routes(engine))])
     server = uvicorn.Server(
-        uvicorn.Config(
-            app, host="127.0.0.1", port=port, log_level="error", ws="none", timeout_graceful_shutdown=1
-        )
+        uvicorn.Config(app, host="127.0.0.1", port=port, log_level="error", ws="none", timeout_graceful_shutdown=1)
     )
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -67,9 +67,7 @@ class FakeEngine:
             for view, columns in VIEWS.items():
                 marks = ", ".join("?" * len(columns))
                 values = [getattr(click, c) for c in columns]
-                upsert = (
-                    f"INSERT INTO {view} VALUES ({marks}, 1) ON CONFLICT DO UPDATE SET visits = visits + 1"
-                )
+                upsert = f"INSERT INTO {view} VALUES ({marks}, 1) ON CONFLICT DO UPDATE SET visits = visits + 1"
                 self._rows.execute(upsert, values)
             for subscription in self.subscriptions:
                 ingested = round(time.time() * 1000 - self.age_ms)

@@ -18,7 +18,7 @@ from millpond.embedded.broker import Broker
 from millpond.embedded.click_generator import ClickGenerator
 from millpond.embedded.clicks import Click
 from millpond.embedded.demo import STATEMENTS, VIEWS, Counts, ordered, run_demo
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, error_table
 from tests.conftest import MakeTopic
 from tests.embedded.fake_engine import FakeEngine
 from tests.kafka_records import Record, read, write
@@ -29,6 +29,7 @@ class CountingServer:
 
     def __init__(self, uris: str, topic: str) -> None:
         self.uris, self.topic, self.lost, self.refusal = uris, topic, 0, ""
+        self.building = 0
         self.statements: list[str] = []
         outer = self
 
@@ -51,6 +52,9 @@ class CountingServer:
         self.statements.append(sql)
         if self.refusal and sql.startswith("CREATE"):
             return {"sqlState": "42501", "message": self.refusal}
+        if self.building and sql.startswith("SELECT"):
+            self.building -= 1
+            return {"sqlState": error_table()["VIEW_NOT_READY"].sqlstate, "message": "not yet"}
         if not sql.startswith("SELECT"):
             return {"sqlState": "00000", "data": []}
         engine = FakeEngine()
@@ -95,6 +99,14 @@ def test_a_click_that_is_not_counted_is_a_failure(server: CountingServer) -> Non
     code, printed = run(server, rate=200, seconds=1, settle_seconds=0.5)
     assert code == 1
     assert "differ from a recount" in printed
+
+
+@pytest.mark.broker
+def test_views_that_are_still_being_built_are_waited_for(server: CountingServer) -> None:
+    server.building = 4
+    code, printed = run(server, rate=100, seconds=0.5)
+    assert code == 0, printed
+    assert server.building == 0
 
 
 @pytest.mark.broker

@@ -81,7 +81,7 @@ def text(page: Page, selector: str) -> str:
 
 
 def names(page: Page, selector: str) -> list[str]:
-    """The names in a list of bars from top to bottom, as they are placed, not as they stand in the document."""
+    """The names in a list of bars from top to bottom, as they are placed."""
     script = "list => [...list.querySelectorAll('li:not(.leaving)')]" + (
         ".sort((a, b) => a.style.getPropertyValue('--at') - b.style.getPropertyValue('--at'))"
         ".map(li => li.dataset.name)"
@@ -105,14 +105,10 @@ def test_numbers_change_by_themselves(open_page: Open, site: Site, model: ClickM
     eventually(lambda: text(page, "#rate"), lambda t: float(t) > 0)
 
 
-def test_the_most_visited_pages_are_in_order_with_their_visits(
-    open_page: Open, site: Site, model: ClickModel
-) -> None:
+def test_the_most_visited_pages_are_in_order_with_their_visits(open_page: Open, site: Site, model: ClickModel) -> None:
     feed(site, model, 3000)
     page = open_page(site)
-    wanted = [
-        row[0] for row in site.engine.query("SELECT url FROM url_visits ORDER BY visits DESC, url LIMIT 10")
-    ]
+    wanted = [row[0] for row in site.engine.query("SELECT url FROM url_visits ORDER BY visits DESC, url LIMIT 10")]
     eventually(lambda: names(page, "#urls"), wanted)
     home = site.engine.query("SELECT visits FROM url_visits WHERE url = './home'")[0][0]
     eventually(lambda: text(page, "#urls li[data-name='./home'] .count"), f"{home:,}")
@@ -127,9 +123,7 @@ def test_a_page_that_overtakes_another_moves_up(open_page: Open, site: Site, mod
     eventually(lambda: names(page, "#urls")[:1], ["./cart"])
 
 
-def test_a_visitor_can_be_picked_stepped_and_linked_to(
-    open_page: Open, site: Site, model: ClickModel
-) -> None:
+def test_a_visitor_can_be_picked_stepped_and_linked_to(open_page: Open, site: Site, model: ClickModel) -> None:
     feed(site, model, 3000)
     page = open_page(site, path="?user=User_5")
     eventually(lambda: page.input_value("#user"), "User_5")
@@ -186,9 +180,7 @@ def test_a_server_that_goes_away_is_said_and_ridden_out(open_page: Open, model: 
         assert not page.is_visible("#notice")
 
 
-def test_an_error_of_the_server_is_shown_as_a_lost_connection(
-    open_page: Open, site: Site, model: ClickModel
-) -> None:
+def test_an_error_of_the_server_is_shown_as_a_lost_connection(open_page: Open, site: Site, model: ClickModel) -> None:
     feed(site, model, 10)
     page = open_page(site)
     eventually(lambda: state(page), "live")
@@ -199,19 +191,18 @@ def test_an_error_of_the_server_is_shown_as_a_lost_connection(
 
 
 @pytest.mark.parametrize(
-    ("note", "absent", "expected", "words"),
+    ("failure", "expected", "words"),
     [
-        ("", False, "empty", "have not seen a click yet"),
-        ("It has read 38 %.", False, "filling", "It has read 38 %."),
-        ("", True, "absent", "millpond demo"),
+        (None, "empty", "have not seen a click yet"),
+        (MillpondError("VIEW_NOT_READY", name="url_visits", progress="38 % read"), "filling", "38 % read"),
+        (MillpondError("RELATION_NOT_FOUND", name="url_visits", suggestion=""), "absent", "millpond demo"),
     ],
+    ids=["empty", "filling", "absent"],
 )
 def test_views_without_figures_say_why(
-    open_page: Open, site: Site, note: str, absent: bool, expected: str, words: str
+    open_page: Open, site: Site, failure: MillpondError | None, expected: str, words: str
 ) -> None:
-    site.engine.note = note
-    if absent:
-        site.engine.failure = MillpondError("RELATION_NOT_FOUND", name="url_visits", suggestion="")
+    site.engine.failure = failure
     page = open_page(site)
     eventually(lambda: state(page), expected)
     assert words in text(page, "#notice")

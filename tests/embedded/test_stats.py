@@ -85,7 +85,7 @@ async def test_a_name_with_a_quote_is_a_name_and_not_sql(demo: DemoStats) -> Non
     ("note", "fed", "state"),
     [
         ("", 0, "empty"),
-        ("has read 10 % of its topic", 0, "filling"),
+        ("has seen nothing", 0, "empty"),
         ("has read 90 %", 5, "filling"),
         ("", 5, "live"),
     ],
@@ -94,7 +94,14 @@ async def test_a_view_that_is_not_ready_says_so(demo: DemoStats, note: str, fed:
     engine_of(demo).note = note
     engine_of(demo).feed(clicks(fed))
     found = await demo.figures()
-    assert (found["state"], found["note"]) == (state, note)
+    assert (found["state"], found["note"]) == (state, note if state == "filling" else "")
+
+
+async def test_views_that_are_being_built_say_how_far_they_are(demo: DemoStats) -> None:
+    engine_of(demo).failure = MillpondError("VIEW_NOT_READY", name="url_visits", progress="38 % read")
+    found = await demo.figures()
+    assert found["state"] == "filling"
+    assert "38 % read" in found["note"]
 
 
 async def test_views_that_do_not_exist_are_absent_not_an_error(demo: DemoStats) -> None:
@@ -102,9 +109,7 @@ async def test_views_that_do_not_exist_are_absent_not_an_error(demo: DemoStats) 
     assert (await demo.figures())["state"] == "absent"
 
 
-async def test_many_visitors_ask_the_views_no_more_than_one(
-    demo: DemoStats, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_many_visitors_ask_the_views_no_more_than_one(demo: DemoStats, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stats, "SHARED_SECONDS", 60)
     engine_of(demo).feed(clicks(10))
     await asyncio.gather(*(demo.figures("User_1") for _ in range(50)))
@@ -121,9 +126,7 @@ async def test_freshness_is_the_age_of_changes_not_of_the_rows_before_them(demo:
     assert (await demo.figures())["freshness_ms"] == pytest.approx(engine.age_ms, abs=5)
 
 
-async def test_the_subscription_ends_when_nobody_looks(
-    demo: DemoStats, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_subscription_ends_when_nobody_looks(demo: DemoStats, monkeypatch: pytest.MonkeyPatch) -> None:
     engine = engine_of(demo)
     await demo.figures()
     await until(lambda: len(engine.subscriptions) == 1)
@@ -132,9 +135,7 @@ async def test_the_subscription_ends_when_nobody_looks(
     await until(lambda: engine.subscriptions[0].closed)
 
 
-async def test_a_view_that_cannot_be_followed_is_tried_again(
-    demo: DemoStats, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_view_that_cannot_be_followed_is_tried_again(demo: DemoStats, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(freshness, "RETRY_SECONDS", 0.01)
     engine = engine_of(demo)
     engine.failure = MillpondError("RELATION_NOT_FOUND", name="url_visits", suggestion="")

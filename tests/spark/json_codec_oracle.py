@@ -152,7 +152,7 @@ def _number_text(value: Any) -> str:
 
 def _integer(name: str, value: Any) -> int:
     number = EXACT.create_decimal(_number_text(value))
-    if number and number.adjusted() > 20 or number != number.to_integral_value(context=EXACT):
+    if (number and number.adjusted() > 20) or number != number.to_integral_value(context=EXACT):
         raise UndecodableError("not an integer")
     if not -(1 << (BITS[name] - 1)) <= int(number) < 1 << (BITS[name] - 1):
         raise UndecodableError("out of range")
@@ -162,7 +162,7 @@ def _integer(name: str, value: Any) -> int:
 def _decimal(data_type: DecimalType, value: Any) -> Decimal:
     number = EXACT.create_decimal(_number_text(value))
     unit = Decimal(1).scaleb(-data_type.scale)
-    if number.adjusted() > 100:
+    if number and number.adjusted() > 100:
         raise UndecodableError("out of range")
     rounded = number.quantize(unit, ROUND_HALF_UP, EXACT)
     if abs(rounded) >= Decimal(10) ** (data_type.precision - data_type.scale):

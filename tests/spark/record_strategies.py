@@ -37,9 +37,7 @@ INTEGERS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}
 
 names = st.sampled_from(["a", "b", "c", "userId", "userid", "Größe", "with space", 'quo"te', "back\\slash", "x.y"])
 
-decimals = st.integers(1, 38).flatmap(
-    lambda p: st.integers(0, p).map(lambda s: DecimalType(precision=p, scale=s))
-)
+decimals = st.integers(1, 38).flatmap(lambda p: st.integers(0, p).map(lambda s: DecimalType(precision=p, scale=s)))
 scalars: st.SearchStrategy[DataType] = st.one_of(
     st.sampled_from([BOOLEAN, TINYINT, SMALLINT, INTEGER, BIGINT, FLOAT, DOUBLE, DATE, TIME]),
     st.sampled_from([VARCHAR, BYTES, VARBINARY, TIMESTAMP, TIMESTAMP_LTZ]),
@@ -63,9 +61,9 @@ types: st.SearchStrategy[DataType] = st.recursive(
     max_leaves=4,
 )
 
-columns = st.lists(
-    st.builds(Column, names, types), min_size=1, max_size=5, unique_by=lambda c: c.name.lower()
-).map(tuple)
+columns = st.lists(st.builds(Column, names, types), min_size=1, max_size=5, unique_by=lambda c: c.name.lower()).map(
+    tuple
+)
 
 
 class Raw(str):
@@ -208,5 +206,3 @@ def records(draw: Any, declared: tuple[Column, ...]) -> bytes:
 batches = columns.flatmap(
     lambda declared: st.tuples(st.just(declared), st.lists(records(declared), min_size=20, max_size=40))
 )
-
-

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from millpond.spark.codec import decode, encode_value, undecodable_count
+from millpond.spark.codec import decode, encode_value
 from millpond.types import Column, DataType, StructType
 from tests.spark import json_codec_oracle as oracle
 from tests.spark.record_strategies import batches
@@ -22,26 +22,18 @@ pytestmark = pytest.mark.spark
 
 Batch = tuple[tuple[Column, ...], list[bytes]]
 
-slow_examples = settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    # Each example is a Spark job of many records: the assertion names the record, shrinking would take minutes.
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-)
-
 
 def records_frame(spark: SparkSession, values: Sequence[bytes | None], keys: Sequence[bytes | None] = ()) -> DataFrame:
     """A batch frame with the columns of Kafka's source."""
-    rows = [
-        (keys[i] if keys else None, None if v is None else bytearray(v), "t", 0, i) for i, v in enumerate(values)
-    ]
-    return spark.createDataFrame(
-        rows, "key binary, value binary, topic string, partition int, offset bigint"
-    ).coalesce(1)
+    rows = [(keys[i] if keys else None, None if v is None else bytearray(v), "t", 0, i) for i, v in enumerate(values)]
+    return spark.createDataFrame(rows, "key binary, value binary, topic string, partition int, offset bigint").coalesce(
+        1
+    )
 
 
-def decoded(spark: SparkSession, columns: tuple[Column, ...], values: Sequence[bytes | None], **options: Any) -> list[Any]:
+def decoded(
+    spark: SparkSession, columns: tuple[Column, ...], values: Sequence[bytes | None], **options: Any
+) -> list[Any]:
     column = decode(columns, "json", query_id="test", error_handling="IGNORE", **options)
     return [r[0] for r in records_frame(spark, values).select(column).collect()]
 
@@ -83,40 +75,26 @@ def marked(value: Any) -> Any:
     return (type(value).__name__, value)
 
 
-@slow_examples
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=list(HealthCheck),
+    # Each example is a Spark job of many records: the assertion names the record, shrinking would take minutes.
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+)
 @given(batch=batches)
-def test_records_decode_to_what_the_oracle_says(spark: SparkSession, batch: Batch) -> None:
+def test_records_decode_as_the_oracle_says_and_survive_a_round_trip(spark: SparkSession, batch: Batch) -> None:
     columns, records = batch
-    rows = decoded(spark, columns, records)
-    for record, row in zip(records, rows, strict=True):
-        assert marked(plain_row(columns, row)) == marked(expected_row(columns, record)), record
-
-
-@slow_examples
-@given(batch=batches)
-@pytest.mark.parametrize("timestamp_format", ["sql", "iso8601"])
-def test_what_is_encoded_decodes_to_the_same_row(
-    spark: SparkSession, timestamp_format: str, batch: Batch
-) -> None:
-    columns, records = batch
+    last = columns[-1:]
     value = decode(columns, "json", query_id="test", error_handling="IGNORE")
-    rows = records_frame(spark, records).select(value.alias("r")).where("r is not null")
+    needed = decode(columns, "json", query_id="test", error_handling="IGNORE", needed=[last[0].name])
     sources = [F.col("r").getField(c.name) for c in columns]
-    written = rows.select("r", encode_value(columns, "json", timestamp_format, sources).alias("bytes")).collect()
-    for row, data in written:
-        text = bytes(data)
-        assert marked(oracle.decode(columns, text)) == marked(plain_row(columns, row)), text
-        assert [name for name, _ in json.loads(text, object_pairs_hook=list)] == [c.name for c in columns]
-
-
-@slow_examples
-@given(batch=batches)
-def test_columns_that_are_not_needed_are_checked_but_not_built(spark: SparkSession, batch: Batch) -> None:
-    columns, records = batch
-    needed = columns[-1:]
-    rows = decoded(spark, columns, records, needed=[c.name for c in needed])
-    whole = [expected_row(columns, record) for record in records]
-    assert [marked(plain_row(needed, row)) for row in rows] == [
-        marked(row and row[-1:]) for row in whole
-    ]
-    assert undecodable_count("test") >= 0
+    written = [encode_value(columns, "json", form, sources).alias(form) for form in ("sql", "iso8601")]
+    rows = records_frame(spark, records).select(value.alias("r"), needed.alias("needed"))
+    for record, row in zip(records, rows.select("r", "needed", *written).collect(), strict=True):
+        expected = expected_row(columns, record)
+        assert marked(plain_row(columns, row.r)) == marked(expected), record
+        assert marked(plain_row(last, row.needed)) == marked(expected and expected[-1:]), record
+        for data in (bytes(row.sql), bytes(row.iso8601)) if expected else ():
+            assert marked(oracle.decode(columns, data)) == marked(expected), (record, data)
+            assert [n for n, _ in json.loads(data, object_pairs_hook=list)] == [c.name for c in columns]

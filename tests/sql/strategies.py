@@ -22,12 +22,8 @@ def _is_plain(word: str) -> bool:
     return word.upper() not in WORDS
 
 
-plain_words: st.SearchStrategy[str] = st.from_regex(r"[a-z_][a-zA-Z0-9_]{0,5}", fullmatch=True).filter(
-    _is_plain
-)
-identifiers = st.builds(s.Identifier, plain_words) | st.builds(
-    s.Identifier, anything.filter(bool), st.just(True)
-)
+plain_words: st.SearchStrategy[str] = st.from_regex(r"[a-z_][a-zA-Z0-9_]{0,5}", fullmatch=True).filter(_is_plain)
+identifiers = st.builds(s.Identifier, plain_words) | st.builds(s.Identifier, anything.filter(bool), st.just(True))
 
 
 def names(most: int) -> st.SearchStrategy[s.Name]:
@@ -114,16 +110,10 @@ def _composite(inner: st.SearchStrategy[exp.Expr]) -> st.SearchStrategy[exp.Expr
         predicates,
         predicates.map(lambda p: exp.Not(this=p)),
         operands.map(lambda a: exp.Neg(this=a)),
-        st.builds(
-            lambda a, f: FieldAccess(this=a, field=f), columns.map(lambda c: c.copy()), identifier_nodes
-        ),
-        st.builds(
-            lambda a, i: exp.Bracket(this=a, expressions=[i.copy()]), columns.map(lambda c: c.copy()), inner
-        ),
+        st.builds(lambda a, f: FieldAccess(this=a, field=f), columns.map(lambda c: c.copy()), identifier_nodes),
+        st.builds(lambda a, i: exp.Bracket(this=a, expressions=[i.copy()]), columns.map(lambda c: c.copy()), inner),
         st.builds(lambda n, a: exp.Anonymous(this=f"FN_{n}", expressions=a), st.sampled_from("ABC"), some),
-        st.builds(
-            lambda a: exp.Anonymous(this="COUNT", expressions=[exp.Distinct(expressions=a)]), one_or_more
-        ),
+        st.builds(lambda a: exp.Anonymous(this="COUNT", expressions=[exp.Distinct(expressions=a)]), one_or_more),
         st.builds(lambda a, t: exp.Cast(this=a.copy(), to=type_tree(t)), inner, data_types),
         st.builds(
             lambda c, r, d: exp.Case(ifs=[exp.If(this=c.copy(), true=r.copy())], default=d.copy()),
@@ -199,9 +189,7 @@ queries = st.builds(s.Query, selects, properties(), st.booleans())
 definitions = st.builds(s.ColumnDefinition, identifiers, data_types, st.booleans())
 keys = st.lists(identifiers, min_size=1, max_size=2).map(tuple)
 rows = st.integers(1, 3).flatmap(
-    lambda n: st.lists(st.lists(expressions, min_size=n, max_size=n).map(tuple), min_size=1, max_size=3).map(
-        tuple
-    )
+    lambda n: st.lists(st.lists(expressions, min_size=n, max_size=n).map(tuple), min_size=1, max_size=3).map(tuple)
 )
 statements: st.SearchStrategy[s.Statement] = st.one_of(
     queries,

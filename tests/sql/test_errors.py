@@ -79,9 +79,7 @@ def test_a_number_that_no_machine_holds_is_refused() -> None:
     assert refusal("SELECT " + "9" * 5000).name == "SYNTAX"
 
 
-@pytest.mark.parametrize(
-    "text", ["", "VARCHR", "INT INT", "ARRAY<INT", "DECIMAL(2, 3)", "STRUCT<a>", "'INT'", "INT;"]
-)
+@pytest.mark.parametrize("text", ["", "VARCHR", "INT INT", "ARRAY<INT", "DECIMAL(2, 3)", "STRUCT<a>", "'INT'", "INT;"])
 def test_what_is_no_type_is_refused(text: str) -> None:
     with pytest.raises(MillpondError) as caught:
         parse_type(text)

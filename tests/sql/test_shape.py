@@ -57,9 +57,7 @@ def test_when_in_doubt_the_shape_is_the_text(text: str) -> None:
 
 def filled(shape: str, literals: tuple[object, ...]) -> str:
     """`shape` with its placeholders outside names and comments filled again."""
-    written = iter(
-        [f"'{v.replace(chr(39), chr(39) * 2)}'" if isinstance(v, str) else str(v) for v in literals]
-    )
+    written = iter([f"'{v.replace(chr(39), chr(39) * 2)}'" if isinstance(v, str) else str(v) for v in literals])
     return "".join(next(written) if char == "?" else char for char in shape)
 
 

@@ -65,11 +65,7 @@ def test_negated_predicates_are_not_around_the_plain_one() -> None:
 
 
 def test_a_window_is_a_source_in_whole_milliseconds() -> None:
-    source = (
-        tree("SELECT 1 FROM HOP(a.b, SIZE 1 DAY, ADVANCE BY 90 SECONDS) AS h WITH ('k' = 'v')")
-        .args["from_"]
-        .this
-    )
+    source = tree("SELECT 1 FROM HOP(a.b, SIZE 1 DAY, ADVANCE BY 90 SECONDS) AS h WITH ('k' = 'v')").args["from_"].this
     assert isinstance(source, WindowSource)
     assert (source.args["kind"], source.args["size"], source.args["step"]) == ("HOP", 86_400_000, 90_000)
     assert isinstance(source.this, exp.Table)
@@ -117,10 +113,7 @@ def test_a_long_condition_is_shallow_enough_to_recurse_into() -> None:
 
 
 def test_sqlglot_reads_queries_with_the_dialect() -> None:
-    assert (
-        sqlglot.parse_one("SELECT a->b FROM t", dialect=Millpond).sql(dialect=Millpond)
-        == "SELECT a->b FROM t"
-    )
+    assert sqlglot.parse_one("SELECT a->b FROM t", dialect=Millpond).sql(dialect=Millpond) == "SELECT a->b FROM t"
 
 
 @pytest.mark.parametrize("text", ["SHOW STORES", "SELECT FROM", "GRANT ROLE r TO USER u"])

@@ -209,9 +209,7 @@ def test_a_record_that_is_too_large_is_refused(broker: Any, name: str) -> None:
 
 @pytest.mark.broker
 @pytest.mark.parametrize("config", [{"no.such.setting": "1"}, {"cleanup.policy": "sometimes"}], ids=str)
-def test_a_setting_that_kafka_does_not_know_is_refused(
-    broker: Any, name: str, config: dict[str, str]
-) -> None:
+def test_a_setting_that_kafka_does_not_know_is_refused(broker: Any, name: str, config: dict[str, str]) -> None:
     log = open_log("KAFKA", {"uris": broker.uris})
     with pytest.raises(MillpondError) as caught:
         log.create(name, config=config)

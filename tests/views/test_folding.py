@@ -315,9 +315,7 @@ def test_indexes_come_and_go(world: World) -> None:
 
 
 ACTIONS = st.one_of(
-    st.tuples(
-        st.just("write"), st.lists(st.tuples(st.sampled_from("abcdef"), st.none() | st.integers(0, 99)))
-    ),
+    st.tuples(st.just("write"), st.lists(st.tuples(st.sampled_from("abcdef"), st.none() | st.integers(0, 99)))),
     st.tuples(st.just("step"), st.integers(1, 7)),
     st.sampled_from(["restart", "kill", "lose", "compact", "compact all", "damage"]).map(lambda a: (a, None)),
 )

@@ -77,9 +77,7 @@ def test_a_relation_survives_the_wire() -> None:
 
 
 @pytest.mark.broker
-def test_views_follow_their_topics(
-    log: Log, view: Relation, supervisor: Supervisor, reader: ViewReader
-) -> None:
+def test_views_follow_their_topics(log: Log, view: Relation, supervisor: Supervisor, reader: ViewReader) -> None:
     log.produce(view.topic, [upsert("a", 1), upsert("b", 1)])
     supervisor.start([(view, [ViewIndex("by_visits", ("visits",))])])
     assert supervisor.wait(caught_up, view.id, WAIT)
@@ -91,9 +89,7 @@ def test_views_follow_their_topics(
 
 
 @pytest.mark.broker
-def test_views_and_indexes_come_and_go(
-    log: Log, view: Relation, supervisor: Supervisor, reader: ViewReader
-) -> None:
+def test_views_and_indexes_come_and_go(log: Log, view: Relation, supervisor: Supervisor, reader: ViewReader) -> None:
     supervisor.start()
     eventually(lambda: supervisor.pid is not None, True)
     supervisor.add(view)
@@ -196,9 +192,7 @@ def test_a_writer_without_views_starts_and_stops(path: Path) -> None:
     assert caught.value.name == "VIEW_WRITER_STOPPED"
 
 
-def test_a_broker_that_is_not_there_is_reported_and_the_view_can_be_queried(
-    path: Path, reader: ViewReader
-) -> None:
+def test_a_broker_that_is_not_there_is_reported_and_the_view_can_be_queried(path: Path, reader: ViewReader) -> None:
     supervisor = Supervisor(path, lambda name: ("KAFKA", {"uris": "127.0.0.1:1"}))
     supervisor.start()
     eventually(lambda: supervisor.pid is not None, True)

@@ -61,9 +61,7 @@ def sqlite(tmp_path: Any) -> Any:
 
 
 @pytest.mark.parametrize(("type_", "value", "kept"), CASES, ids=str)
-def test_a_value_is_kept_and_comes_back(
-    type_: DataType, value: Any, kept: Any, sqlite: sqlite3.Connection
-) -> None:
+def test_a_value_is_kept_and_comes_back(type_: DataType, value: Any, kept: Any, sqlite: sqlite3.Connection) -> None:
     assert to_sqlite_value(type_, value) == kept
     sqlite.execute(f"CREATE TABLE t(c {sqlite_type(type_)})")
     sqlite.execute("INSERT INTO t VALUES (?)", (kept,))

@@ -35,9 +35,7 @@ from millpond.serve.answers import Engine
 
 STATEMENTS: Final = "/v2/statements"
 
-_ROUTES: Final = frozenset(
-    {"/", "/docs", "/healthz", "/metrics", "/v2/statements", "/v2/stream", "/v2/version"}
-)
+_ROUTES: Final = frozenset({"/", "/docs", "/healthz", "/metrics", "/v2/statements", "/v2/stream", "/v2/version"})
 """Paths that name themselves in the metrics; the others are grouped, so that no client can invent a label."""
 
 

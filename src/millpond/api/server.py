@@ -112,9 +112,7 @@ def _say_ready(url: str) -> None:
 class _Server(uvicorn.Server):
     """uvicorn's server, which tells when it is ready and gives signals back to the program that runs it."""
 
-    def __init__(
-        self, config: uvicorn.Config, app: MillpondApp, url: str, announce: Callable[[str], None]
-    ) -> None:
+    def __init__(self, config: uvicorn.Config, app: MillpondApp, url: str, announce: Callable[[str], None]) -> None:
         super().__init__(config)
         self._app = app
         self._url = url
@@ -135,9 +133,7 @@ class _Server(uvicorn.Server):
         if threading.current_thread() is not threading.main_thread():
             yield
             return
-        before = {
-            number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)
-        }
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:

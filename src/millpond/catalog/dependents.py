@@ -43,6 +43,4 @@ def _refuse(what: str, name: str, used: Sequence[str], commands: Iterable[str]) 
     more = [f"{len(used) - SHOWN} more"] if len(used) > SHOWN else []
     shown = ", ".join([*used[:SHOWN], *more])
     first = " ".join(list(commands)[:SHOWN])
-    raise MillpondError(
-        "DEPENDENTS_EXIST", what=what, name=name, dependents=shown, next_step=f"First: {first}"
-    )
+    raise MillpondError("DEPENDENTS_EXIST", what=what, name=name, dependents=shown, next_step=f"First: {first}")

@@ -25,9 +25,7 @@ def load_all(connection: Connection) -> Contents:
     return load_tables(connection, LOADERS, Contents(version))
 
 
-def _rows(
-    table: Table, read: Callable[[RowMapping], V], *order: str
-) -> Callable[[Connection], tuple[V, ...]]:
+def _rows(table: Table, read: Callable[[RowMapping], V], *order: str) -> Callable[[Connection], tuple[V, ...]]:
     query = select(table).order_by(*(table.c[name] for name in order))
     return lambda connection: tuple(read(row) for row in connection.execute(query).mappings())
 

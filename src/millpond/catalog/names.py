@@ -49,9 +49,7 @@ def resolve_database(reader: CatalogReader, parts: Parts, context: SessionContex
 
 def resolve_schema(reader: CatalogReader, parts: Parts, context: SessionContext) -> Schema:
     """Of `schema` or `database.schema`. Raises SCHEMA_NOT_FOUND, DATABASE_NOT_FOUND, INVALID_NAME."""
-    database, name = _qualified(
-        _folded(parts, context, "schema", ("database", "schema")), (context.database,)
-    )
+    database, name = _qualified(_folded(parts, context, "schema", ("database", "schema")), (context.database,))
     return _schema(reader, database, name)
 
 
@@ -100,14 +98,8 @@ def resolve_index(reader: CatalogReader, parts: Parts, context: SessionContext) 
 
 def resolve_query(reader: CatalogReader, parts: Parts, context: SessionContext) -> PersistentQuery:
     """Of an id, a name, or `name:version`; quoted or not. Raises QUERY_NOT_FOUND, INVALID_NAME."""
-    (written,) = (
-        fold_parts(parts, context) if len(parts) == 1 else _folded(parts, context, "query", ("query",))
-    )
-    found = (
-        reader.query(parts[0][0].lower())
-        or _query_named(reader, written)
-        or _query_named(reader, parts[0][0])
-    )
+    (written,) = fold_parts(parts, context) if len(parts) == 1 else _folded(parts, context, "query", ("query",))
+    found = reader.query(parts[0][0].lower()) or _query_named(reader, written) or _query_named(reader, parts[0][0])
     if found is None:
         raise no_query(reader, parts[0][0])
     return found

@@ -111,9 +111,7 @@ class Connection:
         secure = parts.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
         try:
-            opened = kind(
-                parts.hostname or "", parts.port or (443 if secure else 80), timeout=CONNECT_SECONDS
-            )
+            opened = kind(parts.hostname or "", parts.port or (443 if secure else 80), timeout=CONNECT_SECONDS)
             opened.connect()
         except (OSError, ValueError, http.client.InvalidURL) as error:
             raise MillpondError("SERVER_UNREACHABLE", url=self.url) from error
@@ -168,9 +166,7 @@ class Connection:
         kept = {_REQUEST_FIELDS[k]: v for k, v in header.get("context", {}).items() if k in _REQUEST_FIELDS}
         self.context.update(kept)
         columns = tuple(ResultColumn(c["name"], c["type"]) for c in header["columns"])
-        return Result(
-            columns, header.get("statement", ""), header["live"], header.get("message", ""), changes
-        )
+        return Result(columns, header.get("statement", ""), header["live"], header.get("message", ""), changes)
 
 
 class _Reader:

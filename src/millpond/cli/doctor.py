@@ -138,9 +138,7 @@ def _port(subject: str, host: str, port: int, option: str) -> Finding:
             probe.bind((host, port))
         except OSError as error:
             detail = f"{port} on '{host}' cannot be used: {error.strerror or error}"
-            return Finding(
-                subject, False, detail, f"Stop the program that has it, or choose another with {option}."
-            )
+            return Finding(subject, False, detail, f"Stop the program that has it, or choose another with {option}.")
     return Finding(subject, True, f"{port} is free")
 
 
@@ -149,9 +147,7 @@ def _room(path: Path, place: Path) -> str:
     return f"'{path}', {shutil.disk_usage(place).free >> 20} MB free"
 
 
-def available_memory(
-    meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/sys/fs/cgroup")
-) -> int | None:
+def available_memory(meminfo: Path = Path("/proc/meminfo"), cgroup: Path = Path("/sys/fs/cgroup")) -> int | None:
     """Bytes that a new program may use: of the machine, or of the container if that is less."""
     try:
         lines = meminfo.read_text().splitlines()

@@ -77,9 +77,7 @@ Port = Annotated[int | None, typer.Option("--port", help="Port of the HTTP serve
 Config = Annotated[Path | None, typer.Option("--config", help="Settings as a TOML file.", metavar="FILE")]
 Embedded = Annotated[bool | None, typer.Option("--embedded", help="Run a Kafka broker of its own.")]
 Host = Annotated[str | None, typer.Option("--host", help="Address to listen on.")]
-KafkaPort = Annotated[
-    int | None, typer.Option("--kafka-port", help="Port of the embedded broker; 0: a free one.")
-]
+KafkaPort = Annotated[int | None, typer.Option("--kafka-port", help="Port of the embedded broker; 0: a free one.")]
 
 
 @app.command()
@@ -96,9 +94,7 @@ def server(
     if kinesis_port is not None:
         instead = "Leave the option away; stores of type KAFKA work."
         raise MillpondError("UNSUPPORTED", feature="The embedded Kinesis emulator", instead=instead)
-    settings = _settings(
-        config, embedded=embedded, data_dir=data_dir, host=host, port=port, kafka_port=kafka_port
-    )
+    settings = _settings(config, embedded=embedded, data_dir=data_dir, host=host, port=port, kafka_port=kafka_port)
     from millpond.app import run_server
 
     raise typer.Exit(run_server(settings))
@@ -137,9 +133,7 @@ def sql(
     if execute is not None or file is not None:
         text = execute if execute is not None else read_script(file or Path("-"))
         raise typer.Exit(run_script(connection, text, output, sys.stdout, sys.stderr))
-    typer.echo(
-        f"Millpond {connection.version()} at {server}. Statements end with ';'. Type help, or \\q to quit."
-    )
+    typer.echo(f"Millpond {connection.version()} at {server}. Statements end with ';'. Type help, or \\q to quit.")
     from millpond.cli.repl import Shell
 
     raise typer.Exit(Shell(connection, output).loop())
@@ -171,16 +165,12 @@ def doctor(
     config: Config = None,
 ) -> None:
     """Say what this machine has, what it lacks and what to do. Exit code 1 if something needed is missing."""
-    settings = _settings(
-        config, embedded=embedded, data_dir=data_dir, host=host, port=port, kafka_port=kafka_port
-    )
+    settings = _settings(config, embedded=embedded, data_dir=data_dir, host=host, port=port, kafka_port=kafka_port)
     from millpond.cli.doctor import examine
 
     findings = examine(settings)
     for finding in findings:
-        mark, colour = (
-            ("ok", "green") if finding.ok else ("MISSING", "red") if finding.needed else ("note", "yellow")
-        )
+        mark, colour = ("ok", "green") if finding.ok else ("MISSING", "red") if finding.needed else ("note", "yellow")
         typer.echo(typer.style(f"{mark:8}", fg=colour) + f"{finding.subject:15}{finding.detail}")
         if finding.remedy:
             typer.echo(f"{'':8}{'':15}-> {finding.remedy}")

@@ -45,9 +45,7 @@ def split(text: str) -> Split:
             return Split(tuple(statements), text[start:].strip(), _OPENERS[token.group()])
         if kind == "word":
             words = (words[1], token.group().upper())
-            application = words == ("BEGIN", "APPLICATION") or (
-                application and words != ("END", "APPLICATION")
-            )
+            application = words == ("BEGIN", "APPLICATION") or (application and words != ("END", "APPLICATION"))
         if kind == "end" and not application:
             if not bare:
                 statements.append(text[start : token.end()].strip())

@@ -32,9 +32,7 @@ class Broker:
     `start` and `stop` may take turns any number of times; what was acknowledged stays, even after kill -9.
     """
 
-    def __init__(
-        self, data_dir: Path, port: int, classpath: Sequence[Path], java: Path, memory: str = "256m"
-    ) -> None:
+    def __init__(self, data_dir: Path, port: int, classpath: Sequence[Path], java: Path, memory: str = "256m") -> None:
         self.data_dir = data_dir.absolute()
         self.port = port
         self.log_dir = self.data_dir / "logs"
@@ -200,9 +198,7 @@ def answers(uris: str, cluster: str) -> bool:
     from confluent_kafka import KafkaException
     from confluent_kafka.admin import AdminClient
 
-    admin = AdminClient(
-        {"bootstrap.servers": uris, "log_level": 0, "socket.connection.setup.timeout.ms": 2000}
-    )
+    admin = AdminClient({"bootstrap.servers": uris, "log_level": 0, "socket.connection.setup.timeout.ms": 2000})
     try:
         metadata = admin.list_topics(timeout=2)
     except KafkaException:

@@ -80,9 +80,7 @@ def run_demo(
     stop = stop or threading.Event()
     with ServerClient(base_url) as server:
         create(server, console)
-        console.print(
-            f"[bold]Open [link={base_url}/demo]{base_url}/demo[/link][/bold]  ({rate:g} clicks a second)"
-        )
+        console.print(f"[bold]Open [link={base_url}/demo]{base_url}/demo[/link][/bold]  ({rate:g} clicks a second)")
         before: Counts = Counter()
         if seconds is not None:
             before = settled(server, clicks_in(kafka_uris), settle_seconds)

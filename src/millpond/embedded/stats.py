@@ -58,8 +58,8 @@ class DemoStats:
     async def figures(self, user: str | None = None) -> Figures:
         """Everything for one visitor's page, with the visits of `user` (the most active one if None).
 
-        `state` is 'live', 'empty' (no click yet), 'filling' (`note` says how far the views are; nothing else is
-        given before they have a row) or 'absent' (the demo's views do not exist; nothing else is given).
+        `state` is 'live', 'empty' (no click yet), 'filling' (`note` says how far the views are; nothing else
+        is given before they have a row) or 'absent' (the demo's views do not exist; nothing else is given).
         """
         try:
             shared = await self._shared_figures()

@@ -16,5 +16,8 @@ def assign(expr: Expr, column: Column) -> Expr:
     if fits(expr, target) or narrowing or timely or source.name == target.name != "STRUCT":
         return coerce(expr, target)
     raise MillpondError(
-        "TYPE_MISMATCH", what=f"A value for column '{column.name}' ({target})", given=str(source), instead="CAST it."
+        "TYPE_MISMATCH",
+        what=f"A value for column '{column.name}' ({target})",
+        given=str(source),
+        instead="CAST it.",
     )

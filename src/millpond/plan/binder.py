@@ -124,9 +124,7 @@ class _Binder:
             method = METHODS.get(kind)
             if method:
                 return method(self, tree)
-        raise MillpondError(
-            "UNSUPPORTED", feature=f"'{tree.sql()}'", instead="See the expressions in the reference."
-        )
+        raise MillpondError("UNSUPPORTED", feature=f"'{tree.sql()}'", instead="See the expressions in the reference.")
 
     def all(self, trees: Sequence[exp.Expression]) -> list[Expr]:
         return [self.bind(tree) for tree in trees]
@@ -135,9 +133,7 @@ class _Binder:
 
     def column(self, node: exp.Expression) -> Expr:
         if isinstance(node.this, exp.Star):
-            raise MillpondError(
-                "UNSUPPORTED", feature="'*' inside an expression", instead="Name a column instead."
-            )
+            raise MillpondError("UNSUPPORTED", feature="'*' inside an expression", instead="Name a column instead.")
         return self.path(list(node.parts) if isinstance(node, exp.Column) else [node])
 
     def dot(self, node: exp.Expression) -> Expr:
@@ -145,9 +141,7 @@ class _Binder:
         if isinstance(node, exp.Dot) and all(isinstance(p, exp.Identifier) for p in node.parts):
             return self.path(list(node.parts))
         if not isinstance(node.expression, exp.Identifier):
-            raise MillpondError(
-                "FUNCTION_NOT_FOUND", name=node.sql(), suggestion="Functions are called by one name."
-            )
+            raise MillpondError("FUNCTION_NOT_FOUND", name=node.sql(), suggestion="Functions are called by one name.")
         return self.member(self.bind(node.this), node.expression)
 
     def path(self, parts: Sequence[exp.Expression]) -> Expr:
@@ -287,9 +281,7 @@ class _Binder:
 
     def in_list(self, node: exp.Expression) -> Expr:
         if node.args.get("query") is not None or not node.expressions:
-            raise MillpondError(
-                "UNSUPPORTED", feature="IN with a sub-query here", instead="List the values instead."
-            )
+            raise MillpondError("UNSUPPORTED", feature="IN with a sub-query here", instead="List the values instead.")
         return call("in", self.all([node.this, *node.expressions]))
 
     def like(self, node: exp.Expression) -> Expr:
@@ -354,9 +346,7 @@ class _Binder:
         flat: list[exp.Expression] = []
         for slot in node.arg_types:
             value = node.args.get(slot)
-            flat.extend(
-                v for v in (value if isinstance(value, list) else [value]) if isinstance(v, exp.Expression)
-            )
+            flat.extend(v for v in (value if isinstance(value, list) else [value]) if isinstance(v, exp.Expression))
         return self.named(node.sql_name(), flat)
 
     def named(self, name: str, trees: Sequence[exp.Expression]) -> Expr:
@@ -430,9 +420,7 @@ class _Binder:
         bound = self.bind(node.this)
         condition = _condition(self.bind(node.expression.this))
         if not isinstance(bound, AggregateCall):
-            raise MillpondError(
-                "UNSUPPORTED", feature="FILTER on something that is no aggregate", instead="Use CASE."
-            )
+            raise MillpondError("UNSUPPORTED", feature="FILTER on something that is no aggregate", instead="Use CASE.")
         first, *rest = bound.args or (Literal(INTEGER, 1),)
         name = "count" if not bound.args else bound.function
         only = Case(first.type, ((condition, first),), None)

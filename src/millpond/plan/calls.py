@@ -56,11 +56,7 @@ def _returning(bound: Expr, target: DataType) -> Expr:
     """JSON_QUERY(... RETURNING ARRAY<VARCHAR>) is a function of its own; other types are a cast of the text."""
     if isinstance(bound, Call) and bound.function == "json_query" and str(target) == "ARRAY<VARCHAR>":
         return call("json_query_array", bound.args)
-    if (
-        isinstance(bound, Call)
-        and bound.function == "json_value"
-        and target.name not in ("ARRAY", "MAP", "STRUCT")
-    ):
+    if isinstance(bound, Call) and bound.function == "json_value" and target.name not in ("ARRAY", "MAP", "STRUCT"):
         return bound if target.name == "VARCHAR" else Cast(target, bound)
     raise MillpondError(
         "UNSUPPORTED",
@@ -110,9 +106,7 @@ def _plain(type: DataType) -> str:
     return type.name if isinstance(type, Sized) else str(type)
 
 
-def _wrong_arguments(
-    name: str, given: str, functions: Sequence[Function | AggregateFunction]
-) -> MillpondError:
+def _wrong_arguments(name: str, given: str, functions: Sequence[Function | AggregateFunction]) -> MillpondError:
     if all(isinstance(f, Function) and not f.spellings for f in functions):
         return MillpondError(
             "TYPE_MISMATCH",

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from millpond.catalog.dependents import live, refuse_used_by_relations, refuse_used_relation
 from millpond.catalog.model import PersistentQuery, Relation, RelationKind, SessionContext
-from millpond.catalog.names import resolve_database, resolve_index, resolve_query, resolve_relation, resolve_schema
+from millpond.catalog.names import (
+    resolve_database,
+    resolve_index,
+    resolve_query,
+    resolve_relation,
+    resolve_schema,
+)
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.stages import (
@@ -60,21 +66,28 @@ def _stages(
         refuse_used_by_relations("database", database.name, reader.relations(database.name))
         return (RemoveNamespace(database.name),), (database.name,)
     raise MillpondError(
-        "UNSUPPORTED", feature=f"DROP {statement.kind.upper()}", instead="See docs/sql-reference.md for what is."
+        "UNSUPPORTED",
+        feature=f"DROP {statement.kind.upper()}",
+        instead="See docs/sql-reference.md for what is.",
     )
 
 
-def _drop_relation(
-    relation: Relation, kind: str, reader: CatalogReader
-) -> tuple[tuple[Stage, ...], tuple[str, ...]]:
+def _drop_relation(relation: Relation, kind: str, reader: CatalogReader) -> tuple[tuple[Stage, ...], tuple[str, ...]]:
     if relation.kind not in RELATION_KINDS[kind]:
         raise MillpondError(
-            "WRONG_OBJECT_KIND", name=relation.name, kind=relation.kind.value, statement=f"DROP {kind.upper()}"
+            "WRONG_OBJECT_KIND",
+            name=relation.name,
+            kind=relation.kind.value,
+            statement=f"DROP {kind.upper()}",
         )
     path = (relation.database, relation.schema, relation.name)
     if relation.kind is RelationKind.VIEW:
         stops = tuple(StopQuery(q) for q in live(reader.queries_writing(relation.id)))
-        remove = (RemoveView(relation), UnregisterRelation(relation), DeleteTopic(relation.store, relation.topic))
+        remove = (
+            RemoveView(relation),
+            UnregisterRelation(relation),
+            DeleteTopic(relation.store, relation.topic),
+        )
         return (*stops, *remove), path
     refuse_used_relation(reader, relation)
     return (UnregisterRelation(relation),), path

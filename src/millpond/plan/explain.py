@@ -76,7 +76,11 @@ def _node(node: Node) -> str:
             pairs = zip(node.columns, node.exprs, strict=True)
             return "Project " + ", ".join(f"{c.name} = {show(e)}" for c, e in pairs)
         case Window():
-            late = "late rows count" if node.allowed_latency_ms is None else f"late by {node.allowed_latency_ms} ms at most"
+            late = (
+                "late rows count"
+                if node.allowed_latency_ms is None
+                else f"late by {node.allowed_latency_ms} ms at most"
+            )
             return f"Window {node.function} size {node.size_ms} ms step {node.step_ms} ms, {late}"
         case Aggregate():
             return f"Aggregate by ({', '.join(map(show, node.groups))}): {', '.join(map(show, node.aggregates))}"

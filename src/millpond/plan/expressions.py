@@ -10,9 +10,7 @@ from typing import TypeAlias
 
 from millpond.types import DataType
 
-LiteralValue: TypeAlias = (
-    bool | int | float | Decimal | str | bytes | date | time | datetime | timedelta | None
-)
+LiteralValue: TypeAlias = bool | int | float | Decimal | str | bytes | date | time | datetime | timedelta | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,6 +81,4 @@ SECONDS = {"DAY": 86_400, "HOUR": 3_600, "MINUTE": 60, "SECOND": 1}
 
 
 def _wrong(text: str, node: exp.Interval) -> MillpondError:
-    return MillpondError(
-        "INVALID_CONSTANT", kind="interval", text=text, reason="write it as INTERVAL '5' MINUTE"
-    )
+    return MillpondError("INVALID_CONSTANT", kind="interval", text=text, reason="write it as INTERVAL '5' MINUTE")

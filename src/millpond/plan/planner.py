@@ -120,7 +120,9 @@ class Planner:
         )
         if not columns:
             raise MillpondError(
-                "UNSUPPORTED", feature="Columns from a schema registry", instead="List the columns and their types."
+                "UNSUPPORTED",
+                feature="Columns from a schema registry",
+                instead="List the columns and their types.",
             )
         names = [c.name for c in columns]
         for name in names:
@@ -173,9 +175,7 @@ class Planner:
         settings = {**self.context.settings, "starting.position": given["starting.position"]}
         return replace(self.context, settings=settings)
 
-    def _query(
-        self, statement: st.Statement, query: st.Query, sink: Relation, plan: QueryPlan
-    ) -> PersistentQuery:
+    def _query(self, statement: st.Statement, query: st.Query, sink: Relation, plan: QueryPlan) -> PersistentQuery:
         given = read_properties(query.properties, QUERY, "QUERY WITH")
         name, version = given.get("query.name"), given.get("query.version", 1)
         other = self.reader.query_named(name, version) if name else None
@@ -250,7 +250,12 @@ class Planner:
         ]
         rows = tuple(_row(relation, names, row) for row in statement.rows)
         return Planned(
-            (WriteRows(relation, rows),), "relation", relation.name, "INSERT", f"{len(rows)} rows", _path(relation)
+            (WriteRows(relation, rows),),
+            "relation",
+            relation.name,
+            "INSERT",
+            f"{len(rows)} rows",
+            _path(relation),
         )
 
     def _insert_entity(self, statement: st.InsertEntity) -> Planned:
@@ -274,22 +279,25 @@ class Planner:
                 raise MillpondError("DUPLICATE_INDEX", name=name, relation=view.name)
             return Planned((), "index", name, "CREATE", f"'{name}' exists already, nothing was done", _path(view))
         index = Index(name, view.id, columns, int(time.time() * 1000))
-        return Planned((AddIndex(index, view),), "index", name, "CREATE", f"index '{name}' on '{view.name}'", _path(view))
+        return Planned(
+            (AddIndex(index, view),), "index", name, "CREATE", f"index '{name}' on '{view.name}'", _path(view)
+        )
 
     def _create_namespace(self, statement: st.CreateNamespace) -> Planned:
         if statement.kind == "database":
             (database,) = (p.text if p.quoted else p.text.lower() for p in statement.name.parts)
-            schema, there, error = None, self.reader.database(database) is not None, "DUPLICATE_DATABASE"
+            schema, there = None, self.reader.database(database) is not None
         else:
             outer = parts(statement.database) if statement.database else ()
             database, schema = new_schema_name(parts(statement.name), self.context, outer)
-            there, error = self.reader.schema(database, schema) is not None, "DUPLICATE_SCHEMA"
+            there = self.reader.schema(database, schema) is not None
         name = schema or database
         if there and statement.if_not_exists:
             return Planned((), statement.kind, name, "CREATE", f"'{name}' exists already, nothing was done")
+        if there and schema is None:
+            raise MillpondError("DUPLICATE_DATABASE", name=name)
         if there:
-            params = {"name": name} if schema is None else {"name": name, "database": database}
-            raise MillpondError(error, **params)
+            raise MillpondError("DUPLICATE_SCHEMA", name=name, database=database)
         path = (database,) if schema is None else (database, schema)
         return Planned((AddNamespace(database, schema),), statement.kind, name, "CREATE", f"'{name}' was created", path)
 
@@ -307,12 +315,20 @@ class Planner:
         given = read_properties(statement.properties, {"description": TEXT}, "ALTER RELATION")
         changed = replace(relation, description=given["description"], updated_at=int(time.time() * 1000))
         return Planned(
-            (UpdateRelation(changed, relation),), "relation", relation.name, "ALTER", "description set", _path(relation)
+            (UpdateRelation(changed, relation),),
+            "relation",
+            relation.name,
+            "ALTER",
+            "description set",
+            _path(relation),
         )
 
 
 def plan_into(
-    statement: st.CreateRelationAs | st.InsertSelect, sink: Relation, reader: CatalogReader, context: SessionContext
+    statement: st.CreateRelationAs | st.InsertSelect,
+    sink: Relation,
+    reader: CatalogReader,
+    context: SessionContext,
 ) -> Sink:
     """The plan of a statement whose relation is there already: what a restart runs again."""
     if isinstance(statement, st.InsertSelect):
@@ -361,8 +377,18 @@ def _check_kind(kind: RelationKind, plan: QueryPlan) -> None:
 
 def _sink(relation: Relation, plan: QueryPlan, given: Mapping[str, Any]) -> Sink:
     excluded = (*plan.hidden, *_excluded(relation, given))
-    producer = tuple((k.removeprefix("kafka.producer."), str(v)) for k, v in given.items() if k.startswith("kafka.producer."))
-    return Sink(relation.columns, plan.node, relation, plan.key or relation.key_columns, plan.having, excluded, producer)
+    producer = tuple(
+        (k.removeprefix("kafka.producer."), str(v)) for k, v in given.items() if k.startswith("kafka.producer.")
+    )
+    return Sink(
+        relation.columns,
+        plan.node,
+        relation,
+        plan.key or relation.key_columns,
+        plan.having,
+        excluded,
+        producer,
+    )
 
 
 def _excluded(relation: Relation, given: Mapping[str, Any]) -> tuple[str, ...]:
@@ -370,7 +396,10 @@ def _excluded(relation: Relation, given: Mapping[str, Any]) -> tuple[str, ...]:
     for column in excluded:
         if column not in relation.key_columns:
             raise MillpondError(
-                "BAD_PROPERTY", name="value.columns.exclude", value=column, takes="columns of the key ('key.columns')"
+                "BAD_PROPERTY",
+                name="value.columns.exclude",
+                value=column,
+                takes="columns of the key ('key.columns')",
             )
     return excluded
 

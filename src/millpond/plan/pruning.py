@@ -15,7 +15,13 @@ def prune_scan(plan: Sink) -> Sink:
 
     SELECT url, count(*) ... GROUP BY url over clicks(event_time, url, ip): needed = {url}.
     """
-    names = {e.name for node in walk_nodes(plan) for root in _expressions(node) for e in walk(root) if isinstance(e, ColumnRef)}
+    names = {
+        e.name
+        for node in walk_nodes(plan)
+        for root in _expressions(node)
+        for e in walk(root)
+        if isinstance(e, ColumnRef)
+    }
     return replace(plan, input=_pruned(plan.input, names))
 
 

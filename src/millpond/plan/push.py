@@ -92,5 +92,3 @@ def _refused(what: str) -> MillpondError:
         feature=what,
         instead="CREATE MATERIALIZED VIEW ... AS SELECT keeps the result; SELECT it, or follow it with EMIT CHANGES.",
     )
-
-

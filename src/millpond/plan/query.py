@@ -71,7 +71,9 @@ def plan_query(query: Query, reader: CatalogReader, context: SessionContext) -> 
     select = query.tree
     if not isinstance(select, exp.Select):
         raise MillpondError(
-            "UNSUPPORTED", feature="A UNION in a persistent query", instead="INSERT INTO one relation from two queries."
+            "UNSUPPORTED",
+            feature="A UNION in a persistent query",
+            instead="INSERT INTO one relation from two queries.",
         )
     _refuse_clauses(select)
     source = plan_source(select, reader, context)
@@ -106,7 +108,10 @@ def _bind_condition(tree: exp.Expression, scope: Scope, clause: str) -> Expr:
     condition = bind_condition(tree, scope)
     if clause == "WHERE" and _aggregates(condition):
         raise MillpondError(
-            "AGGREGATE_NOT_ALLOWED", position=position_of(tree), clause=clause, instead="Filter groups with HAVING."
+            "AGGREGATE_NOT_ALLOWED",
+            position=position_of(tree),
+            clause=clause,
+            instead="Filter groups with HAVING.",
         )
     return condition
 
@@ -167,7 +172,10 @@ def _group_expr(tree: exp.Expression, source: Source, items: Sequence[_Item]) ->
         expr = _bind_or_alias(tree, source, items)
     if _aggregates(expr):
         raise MillpondError(
-            "AGGREGATE_NOT_ALLOWED", position=position_of(tree), clause="GROUP BY", instead="Group by plain expressions."
+            "AGGREGATE_NOT_ALLOWED",
+            position=position_of(tree),
+            clause="GROUP BY",
+            instead="Group by plain expressions.",
         )
     return expr
 
@@ -194,7 +202,9 @@ def _plan_rows(source: Source, node: Node, items: Sequence[_Item], select: exp.S
     scan = next(n for n in walk_nodes(node) if isinstance(n, Scan))
     if not isinstance(node, Scan):
         raise MillpondError(
-            "UNSUPPORTED", feature="UNNEST of a changelog", instead="Declare a STREAM over its topic and unnest that."
+            "UNSUPPORTED",
+            feature="UNNEST of a changelog",
+            instead="Declare a STREAM over its topic and unnest that.",
         )
     names = {i.expr.name: i.name for i in items if isinstance(i.expr, ColumnRef)}
     missing = [c for c in scan.relation.primary_key if c not in names]
@@ -240,9 +250,7 @@ def _plan_aggregate(
     inner = tuple(Column(f"__g{n}", g.type) for n, g in enumerate(groups))
     inner += tuple(Column(f"__a{n}", a.type) for n, a in enumerate(calls))
     aggregate = Aggregate(inner, node, groups, calls)
-    places: dict[Expr, Expr] = {
-        e: ColumnRef(c.type, c.name) for e, c in zip((*groups, *calls), inner, strict=True)
-    }
+    places: dict[Expr, Expr] = {e: ColumnRef(c.type, c.name) for e, c in zip((*groups, *calls), inner, strict=True)}
     bound = [(i.name, _lift(i.expr, places, i.tree)) for i in items]
     return _finish_aggregate(aggregate, bound, len(groups), _lift(having, places, having_tree) if having else None)
 
@@ -286,4 +294,3 @@ def _check_window(source: Source, groups: tuple[Expr, ...]) -> None:
     grouped = {g.name for g in groups if isinstance(g, ColumnRef)}
     if window is not None and not {"window_start", "window_end"} <= grouped:
         raise MillpondError("WINDOW_NOT_GROUPED", function=window.function)
-

@@ -21,8 +21,11 @@ TIMESTAMPS = ("BIGINT", *(t for t in TEMPORAL if t.startswith("TIMESTAMP")))
 class TopicFacts(Protocol):
     """What the planner asks a store about a topic; None if there is no such topic."""
 
-    partitions: int
-    replicas: int
+    @property
+    def partitions(self) -> int: ...
+
+    @property
+    def replicas(self) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +39,19 @@ class Home:
 
 
 def declared_relation(
-    kind: RelationKind, home: Home, columns: tuple[Column, ...], primary_key: tuple[str, ...], given: Mapping[str, Any]
+    kind: RelationKind,
+    home: Home,
+    columns: tuple[Column, ...],
+    primary_key: tuple[str, ...],
+    given: Mapping[str, Any],
 ) -> Relation:
     """The relation of a CREATE STREAM or CHANGELOG without a query. Raises BAD_KEY, BAD_PROPERTY, MISSING_PROPERTY."""
     if "value.format" not in given:
         raise MillpondError(
-            "MISSING_PROPERTY", statement=f"CREATE {kind.value.upper()}", name="value.format", example="'json'"
+            "MISSING_PROPERTY",
+            statement=f"CREATE {kind.value.upper()}",
+            name="value.format",
+            example="'json'",
         )
     key_format, key_type = declared_key(home.name, columns, primary_key, given)
     return _relation(kind, home, columns, primary_key, given, key_format, key_type, primary_key, home.name.lower())
@@ -99,9 +109,7 @@ def check_formats(given: Mapping[str, Any]) -> None:
             )
 
 
-def derived_relation(
-    kind: RelationKind, home: Home, plan: QueryPlan, given: Mapping[str, Any]
-) -> Relation:
+def derived_relation(kind: RelationKind, home: Home, plan: QueryPlan, given: Mapping[str, Any]) -> Relation:
     """The relation of a CREATE ... AS SELECT. Formats default to the left-most source's. Raises BAD_KEY."""
     check_formats(given)
     source = plan.scans[0].relation
@@ -135,11 +143,24 @@ def _changelog(home: Home, plan: QueryPlan, given: Mapping[str, Any]) -> Relatio
         )
     if not plan.key:
         raise MillpondError(
-            "BAD_KEY", name=home.name, reason="there is no GROUP BY", instead="Add a GROUP BY, or CREATE a view."
+            "BAD_KEY",
+            name=home.name,
+            reason="there is no GROUP BY",
+            instead="Add a GROUP BY, or CREATE a view.",
         )
-    key_format, key_type = declared_key(home.name, plan.columns, plan.key, {k: v for k, v in given.items() if k != "key.type"})
+    key_format, key_type = declared_key(
+        home.name, plan.columns, plan.key, {k: v for k, v in given.items() if k != "key.type"}
+    )
     return _relation(
-        RelationKind.CHANGELOG, home, plan.columns, plan.key, given, key_format, key_type, plan.key, home.name.lower()
+        RelationKind.CHANGELOG,
+        home,
+        plan.columns,
+        plan.key,
+        given,
+        key_format,
+        key_type,
+        plan.key,
+        home.name.lower(),
     )
 
 
@@ -151,7 +172,9 @@ def _stream(home: Home, plan: QueryPlan, given: Mapping[str, Any], source: Relat
     known = {c.name for c in plan.columns}
     for column in columns:
         if column not in known:
-            raise MillpondError("COLUMN_NOT_FOUND", name=column, where="'key.columns'", suggestion="Use result columns.")
+            raise MillpondError(
+                "COLUMN_NOT_FOUND", name=column, where="'key.columns'", suggestion="Use result columns."
+            )
     form, key_type = declared_key(home.name, plan.columns, columns, {k: v for k, v in given.items() if k != "key.type"})
     return _relation(RelationKind.STREAM, home, plan.columns, (), given, form, key_type, columns, home.name.lower())
 

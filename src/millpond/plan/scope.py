@@ -89,9 +89,7 @@ class Scope:
         exact = [reference for column, reference in pairs if column == name]
         return exact or [reference for column, reference in pairs if column.lower() == name.lower()]
 
-    def resolve(
-        self, name: str, qualifier: Sequence[str] = (), position: Position | None = None
-    ) -> ColumnRef:
+    def resolve(self, name: str, qualifier: Sequence[str] = (), position: Position | None = None) -> ColumnRef:
         """The column that `name` means; raises COLUMN_NOT_FOUND or AMBIGUOUS_COLUMN."""
         found = self.find(name, qualifier)
         if len(found) == 1:
@@ -112,9 +110,7 @@ class Scope:
         found = [s for s in self.sources if s.hidden and (not qualifier or _called(s, qualifier))]
         if len(found) == 1:
             return found[0]
-        reason = (
-            "more than one relation has rows here" if found else f"{self.where} has no records of its own"
-        )
+        reason = "more than one relation has rows here" if found else f"{self.where} has no records of its own"
         raise MillpondError("ROW_FUNCTION_NOT_ALLOWED", position=position, reason=reason)
 
     def _suggestion(self, name: str) -> str:

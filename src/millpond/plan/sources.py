@@ -115,7 +115,9 @@ def _plan_window(item: WindowSource, reader: CatalogReader, context: SessionCont
     table = item.this
     if not isinstance(table, exp.Table):
         raise MillpondError(
-            "UNSUPPORTED", feature="A window over a sub-query", instead="Name a stream in the window's first place."
+            "UNSUPPORTED",
+            feature="A window over a sub-query",
+            instead="Name a stream in the window's first place.",
         )
     relation = resolve_table(table, reader, context)
     if relation.kind is not RelationKind.STREAM:
@@ -129,7 +131,9 @@ def _plan_window(item: WindowSource, reader: CatalogReader, context: SessionCont
     kind, size, step = item.args["kind"], item.args["size"], item.args.get("step") or item.args["size"]
     if size % step and kind == "CUMULATE":
         raise MillpondError(
-            "UNSUPPORTED", feature="A CUMULATE whose SIZE is not a multiple of STEP", instead="Change SIZE or STEP."
+            "UNSUPPORTED",
+            feature="A CUMULATE whose SIZE is not a multiple of STEP",
+            instead="Change SIZE or STEP.",
         )
     node = Window((*relation.columns, *WINDOW_COLUMNS), scan, kind, size, step, scan.allowed_latency_ms)
     return Source(node, _scope(relation, _alias(item) or table.alias, node))
@@ -151,9 +155,7 @@ def _plan_join(source: Source, join: exp.Join) -> Source:
         )
     array = bind(unnest.expressions[0], source.scope)
     if not isinstance(array.type, ArrayType):
-        raise MillpondError(
-            "TYPE_MISMATCH", what="UNNEST", given=str(array.type), instead="It takes an ARRAY apart."
-        )
+        raise MillpondError("TYPE_MISMATCH", what="UNNEST", given=str(array.type), instead="It takes an ARRAY apart.")
     alias = unnest.args["alias"]
     names = [c.name for c in alias.args.get("columns") or ()]
     ordinality = bool(unnest.args.get("offset"))

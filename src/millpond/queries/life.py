@@ -153,7 +153,9 @@ class QueryLife:
         run = self._run(replace(self._base(), skip_written=self._remember_written(marker)))
         throttle = None if marker.real_time else self.settings.catchup_rows
         self._set(state=QueryState.RUNNING, mode=Mode.MICRO_BATCH.value, mode_reason="it is catching up")
-        self._await(self.engine.start(self.plan, replace(run, max_rows=throttle), self.checkpoint.path, {"availableNow": True}))
+        self._await(
+            self.engine.start(self.plan, replace(run, max_rows=throttle), self.checkpoint.path, {"availableNow": True})
+        )
         if not self.stopping.is_set():
             self._caught_up()
 
@@ -197,7 +199,9 @@ class QueryLife:
             marker = self.checkpoint.marker()
             assert marker is not None
             self.checkpoint.write_marker(replace(marker, real_time=True))
-        trigger = {"realTime": f"{self._batch_seconds()} seconds"} if real_time else {"processingTime": "200 milliseconds"}
+        trigger = (
+            {"realTime": f"{self._batch_seconds()} seconds"} if real_time else {"processingTime": "200 milliseconds"}
+        )
         run = replace(self._run(self._base()), real_time=real_time)
         self._set(state=QueryState.RUNNING, mode=mode.value, mode_reason=reason, error="")
         self._await(self.engine.start(self.plan, run, self.checkpoint.path, trigger))

@@ -88,9 +88,7 @@ class Queries:
 
     def terminate(self, query: PersistentQuery) -> None:
         """Stop the query for good. Its checkpoint is kept: RESTART goes on where it stopped."""
-        self.catalog.update_query(
-            query.id, intended_state=QueryState.TERMINATED, state=QueryState.TERMINATE_REQUESTED
-        )
+        self.catalog.update_query(query.id, intended_state=QueryState.TERMINATED, state=QueryState.TERMINATE_REQUESTED)
         self._end(query.id)
         self.catalog.update_query(query.id, state=QueryState.TERMINATED, mode="", mode_reason="", error="")
 
@@ -122,7 +120,11 @@ class Queries:
         told = (known.state, known.mode, known.mode_reason, known.error)
         if told != (status.state, status.mode, status.mode_reason, status.error):
             self.catalog.update_query(
-                query_id, state=status.state, mode=status.mode, mode_reason=status.mode_reason, error=status.error
+                query_id,
+                state=status.state,
+                mode=status.mode,
+                mode_reason=status.mode_reason,
+                error=status.error,
             )
 
     def status(self, query_id: str) -> Status | None:

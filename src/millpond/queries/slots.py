@@ -20,7 +20,9 @@ class Slots:
         with self.lock:
             free = self.total - self.RESERVED - sum(self.held.values())
             if needed > free:
-                return f"it needs {needed} task slots, {max(free, 0)} of {self.total} are free (see MILLPOND_SPARK_MASTER)"
+                return (
+                    f"it needs {needed} task slots, {max(free, 0)} of {self.total} are free (see MILLPOND_SPARK_MASTER)"
+                )
             self.held[query_id] = needed
             return ""
 

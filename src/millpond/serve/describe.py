@@ -61,9 +61,7 @@ def describe(
     """
     description = DESCRIPTIONS.get(kind)
     if description is None:
-        known = suggestion(
-            kind, DESCRIPTIONS, "The reference of the statement DESCRIBE names what can be described."
-        )
+        known = suggestion(kind, DESCRIPTIONS, "The reference of the statement DESCRIBE names what can be described.")
         raise MillpondError("UNSUPPORTED", feature=f"DESCRIBE {kind.upper()}", instead=known)
     columns, rows = description
     request = Request(reader, context, facts, name_parts(name), name_parts(store))
@@ -138,9 +136,7 @@ def _entity(request: Request) -> Rows:
     store = resolve_store(request.reader, request.store or ((context.store, True),), context)
     topic = written if written in request.facts.topics(store.name) else written.lower()
     found = request.facts.topic(store.name, topic)
-    return [
-        (found.name, store.name, found.partitions, found.replicas, None, None, json.dumps(dict(found.config)))
-    ]
+    return [(found.name, store.name, found.partitions, found.replicas, None, None, json.dumps(dict(found.config)))]
 
 
 def _query(request: Request) -> Rows:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -21,8 +21,8 @@ from millpond.plan.sources import resolve_table
 from millpond.plan.stages import Planned
 from millpond.queries.registry import Queries
 from millpond.serve.answers import Answer, Metric, Subscription
-from millpond.serve.described import described_statement
 from millpond.serve.describe import describe
+from millpond.serve.described import described_statement
 from millpond.serve.following import Following
 from millpond.serve.listing import list_things
 from millpond.serve.live_facts import LiveFacts
@@ -39,14 +39,6 @@ from millpond.views.supervisor import Supervisor
 
 SUMMARY = tuple(Column(name, VARCHAR) for name in ("Type", "Name", "Command", "Summary", "Path"))
 """The one row that a statement with effects answers; Path is a JSON array."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Parsed:
-    """A statement with the text that its errors point into."""
-
-    statement: st.Statement
-    text: str
 
 
 class StreamEngine:
@@ -82,21 +74,24 @@ class StreamEngine:
     ) -> Sequence[Answer | Subscription]:
         """Run every statement of `sql` in order; the context flows from one to the next. Raises MillpondError."""
         answers: list[Answer | Subscription] = []
-        try:
-            for statement in parse(sql):
-                answer = await self._one(_Parsed(statement, sql), context, resume)
-                context = answer.context
-                answers.append(answer)
-        except MillpondError as error:
-            raise error.located(sql, error.position) if error.position is None else _with_text(error, sql) from None
+        for statement in parse(sql):
+            try:
+                answer = await self._one(statement, context, resume)
+            except MillpondError as error:
+                error.sql = error.sql or statement.text
+                raise
+            context = answer.context
+            answers.append(answer)
         return answers
 
-    async def _one(self, parsed: _Parsed, context: SessionContext, resume: str | None) -> Answer | Subscription:
-        statement, loop = parsed.statement, asyncio.get_running_loop()
+    async def _one(
+        self, statement: st.Statement, context: SessionContext, resume: str | None
+    ) -> Answer | Subscription:
+        loop = asyncio.get_running_loop()
         if isinstance(statement, st.Query):
             if self._is_pull(statement, context):
-                text = statement.text or parsed.text
-                return await loop.run_in_executor(self.threads, self.pulling.answer, text, statement, context)
+                pulled = self.pulling.answer
+                return await loop.run_in_executor(self.threads, pulled, statement.text, statement, context)
             return await self.following.query(statement, context, resume)
         if isinstance(statement, st.PrintEntity):
             return await self.following.entity(statement, context)
@@ -125,9 +120,7 @@ class StreamEngine:
     def _statement(self, statement: st.Statement, context: SessionContext) -> Answer:
         match statement:
             case st.List():
-                return list_things(
-                    statement.kind, self.catalog, context, self.facts, statement.scope, statement.store
-                )
+                return list_things(statement.kind, self.catalog, context, self.facts, statement.scope, statement.store)
             case st.Describe():
                 return describe(statement.kind, statement.name, self.catalog, context, self.facts, statement.store)
             case st.Use():
@@ -177,7 +170,9 @@ class StreamEngine:
             case "organization" | "compute_pool":
                 pass
             case _:
-                raise MillpondError("UNSUPPORTED", feature=f"USE {statement.kind.upper()}", instead="See the reference.")
+                raise MillpondError(
+                    "UNSUPPORTED", feature=f"USE {statement.kind.upper()}", instead="See the reference."
+                )
         row = (statement.kind, name[-1][0], "USE", f"{statement.kind} is '{name[-1][0]}' now", "[]")
         return Answer(SUMMARY, [row], context, statement="USE")
 
@@ -231,8 +226,3 @@ class StreamEngine:
 def _summary(planned: Planned) -> tuple[str, str, str, str, str]:
     path = "[" + ", ".join('"' + p.replace('"', '\\"') + '"' for p in planned.path) + "]"
     return planned.type, planned.name, planned.command, planned.summary, path
-
-
-def _with_text(error: MillpondError, sql: str) -> MillpondError:
-    error.sql = error.sql or sql
-    return error

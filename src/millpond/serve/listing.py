@@ -118,9 +118,7 @@ def _entities(request: Request) -> Rows:
     store = resolve_store(request.reader, request.store or ((context.store, True),), context)
     if request.scope:
         feature = f"LIST ENTITIES IN {dotted(request.scope)}, a path within the store '{store.name}',"
-        raise MillpondError(
-            "UNSUPPORTED", feature=feature, instead="A store of topics has no paths: LIST ENTITIES;"
-        )
+        raise MillpondError("UNSUPPORTED", feature=feature, instead="A store of topics has no paths: LIST ENTITIES;")
     return [(topic, True) for topic in sorted(request.facts.topics(store.name))]
 
 
@@ -215,8 +213,7 @@ STORES = shape(
     " CreatedAt TIMESTAMP_LTZ(3), UpdatedAt TIMESTAMP_LTZ(3), Path VARCHAR"
 )
 RELATIONS = shape(
-    "Name VARCHAR, Type VARCHAR, Owner VARCHAR, CreatedAt TIMESTAMP_LTZ(3), UpdatedAt TIMESTAMP_LTZ(3),"
-    " State VARCHAR"
+    "Name VARCHAR, Type VARCHAR, Owner VARCHAR, CreatedAt TIMESTAMP_LTZ(3), UpdatedAt TIMESTAMP_LTZ(3), State VARCHAR"
 )
 COLUMNS = shape("Name VARCHAR, Type VARCHAR, Nullable BOOLEAN")
 QUERIES = shape(
@@ -224,16 +221,14 @@ QUERIES = shape(
     " Owner VARCHAR, CreatedAt TIMESTAMP_LTZ(3), UpdatedAt TIMESTAMP_LTZ(3)"
 )
 COMPUTE_POOLS = shape(
-    "Name VARCHAR, Size VARCHAR, IntendedState VARCHAR, ActualState VARCHAR, ErrorMessages VARCHAR,"
-    " Timeout INTEGER"
+    "Name VARCHAR, Size VARCHAR, IntendedState VARCHAR, ActualState VARCHAR, ErrorMessages VARCHAR, Timeout INTEGER"
 )
 FUNCTIONS = shape(
     "Signature VARCHAR, Type VARCHAR, SourceName VARCHAR, ClassName VARCHAR, EgressAllowURIs VARCHAR,"
     " Properties VARCHAR"
 )
 REGISTRIES = shape(
-    "Name VARCHAR, Type VARCHAR, State VARCHAR, Owner VARCHAR, CreatedAt TIMESTAMP_LTZ(3),"
-    " UpdatedAt TIMESTAMP_LTZ(3)"
+    "Name VARCHAR, Type VARCHAR, State VARCHAR, Owner VARCHAR, CreatedAt TIMESTAMP_LTZ(3), UpdatedAt TIMESTAMP_LTZ(3)"
 )
 SECRETS = shape(
     "Name VARCHAR, Type VARCHAR, Description VARCHAR, Owner VARCHAR, CreatedAt TIMESTAMP_LTZ(3),"

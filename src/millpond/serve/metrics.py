@@ -14,16 +14,32 @@ QUERY_METRICS = {
     "rows_in": ("millpond_query_rows_in_total", "Records that the query has read.", "counter"),
     "rows_out": ("millpond_query_rows_out_total", "Records in the sink's topic.", "counter"),
     "dead_letters": ("millpond_query_dead_letters_total", "Records that did not decode.", "counter"),
-    "dead_letters_lost": ("millpond_query_dead_letters_lost_total", "Dead letters that could not be written.", "counter"),
+    "dead_letters_lost": (
+        "millpond_query_dead_letters_lost_total",
+        "Dead letters that could not be written.",
+        "counter",
+    ),
     "lag": ("millpond_query_lag_rows", "Records in the source's topic that the query has not read.", "gauge"),
     "late_rows": ("millpond_query_late_rows_total", "Rows dropped because they came too late.", "counter"),
 }
 VIEW_METRICS = {
     "rows": ("millpond_view_rows", "Rows of the view.", "gauge"),
     "bytes": ("millpond_view_bytes", "Bytes of the view in the view store.", "gauge"),
-    "changelog lag": ("millpond_view_lag_records", "Records of the changelog that are not folded yet.", "gauge"),
-    "freshness ms": ("millpond_view_freshness_milliseconds", "Age of the last event when the view showed it.", "gauge"),
-    "offsets read since start": ("millpond_view_offsets_read_total", "Changelog records read since start.", "counter"),
+    "changelog lag": (
+        "millpond_view_lag_records",
+        "Records of the changelog that are not folded yet.",
+        "gauge",
+    ),
+    "freshness ms": (
+        "millpond_view_freshness_milliseconds",
+        "Age of the last event when the view showed it.",
+        "gauge",
+    ),
+    "offsets read since start": (
+        "millpond_view_offsets_read_total",
+        "Changelog records read since start.",
+        "counter",
+    ),
 }
 
 

@@ -99,7 +99,9 @@ class Pulling:
         """A query over deltastream.sys: its tables are loaded into a store of their own in memory."""
         if prepared.views:
             raise MillpondError(
-                "NOT_QUERYABLE", what="A view beside deltastream.sys", instead="Ask the two in two statements."
+                "NOT_QUERYABLE",
+                what="A view beside deltastream.sys",
+                instead="Ask the two in two statements.",
             )
         connection = sqlite3.connect(":memory:")
         try:

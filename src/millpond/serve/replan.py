@@ -20,4 +20,3 @@ def replan(query: PersistentQuery, reader: CatalogReader, context: SessionContex
         raise MillpondError("INTERNAL", reason=f"query {query.id} is no query", reference=query.id)
     sink = existing_relation(reader, query.sink)
     return prune_scan(plan_into(statement, sink, reader, context))
-

@@ -123,5 +123,3 @@ def _form(call: AggregateCall, number: int, first: str | None) -> SparkColumn:
     if first is not None:
         args[0] = F.when(F.col(first), args[0])
     return FORMS[call.function](args)
-
-

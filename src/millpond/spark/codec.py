@@ -49,9 +49,7 @@ def decode(
     bad_records = jvm.io.millpond.BadRecords(error_handling.upper(), query_id, topic, settings)
     schema = _schema(columns, value_format)
     java_columns = [_java(F.col(name)) for name in record]
-    return ClassicColumn(
-        jvm.io.millpond.Codec.decode(schema, names, value_format, of_key, bad_records, java_columns)
-    )
+    return ClassicColumn(jvm.io.millpond.Codec.decode(schema, names, value_format, of_key, bad_records, java_columns))
 
 
 def encode_value(
@@ -110,9 +108,7 @@ def lost_dead_letters(query_id: str) -> int:
     return int(_jvm().io.millpond.DeadLetters.lost(query_id))
 
 
-def first_seen(
-    df: DataFrame, keys: Sequence[str], value: str, name: str, expiry: str | None = None
-) -> DataFrame:
+def first_seen(df: DataFrame, keys: Sequence[str], value: str, name: str, expiry: str | None = None) -> DataFrame:
     """The rows of `df` with a BOOLEAN column `name`: is this the first row of its keys with that value?
 
     False for NULL values. `keys` may name `value` too. `expiry` is the event-time column that says until when

@@ -19,6 +19,7 @@ from millpond.spark.session import start_session
 from millpond.spark.sink import start_writing
 from millpond.spark.translate import Translator
 
+
 class SparkHandle:
     """A `StreamingQuery` of pyspark."""
 

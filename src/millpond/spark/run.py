@@ -12,6 +12,7 @@ from millpond.plan.nodes import Sink
 SHUFFLE_PARTITIONS = 2
 """Tasks after a shuffle: each holds a slot for as long as its query runs; more cores want more."""
 
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """What one start of a query needs to know besides its plan."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
@@ -34,7 +37,9 @@ def records(node: Sink, rows: DataFrame, run: Run) -> DataFrame:
         node.relation.value_format,
         node.relation.timestamp_format,
     )
-    return rows.select(_key(node).alias("key"), _or_delete(node, value).alias("value"), _headers(node, run).alias("headers"))
+    return rows.select(
+        _key(node).alias("key"), _or_delete(node, value).alias("value"), _headers(node, run).alias("headers")
+    )
 
 
 def _key(node: Sink) -> SparkColumn:
@@ -70,7 +75,9 @@ def _header(name: str, value: SparkColumn) -> SparkColumn:
     return F.struct(F.lit(name).alias("key"), value.cast("string").cast("binary").alias("value"))
 
 
-def start_writing(node: Sink, frame: DataFrame, run: Run, checkpoint: str, trigger: dict[str, object]) -> StreamingQuery:
+def start_writing(
+    node: Sink, frame: DataFrame, run: Run, checkpoint: str, trigger: Mapping[str, Any]
+) -> StreamingQuery:
     """Start the streaming query that writes `frame`'s records to the sink's topic."""
     producer = {
         **(REAL_TIME_PRODUCER if run.real_time else CATCH_UP_PRODUCER),
@@ -81,7 +88,7 @@ def start_writing(node: Sink, frame: DataFrame, run: Run, checkpoint: str, trigg
     writer = frame.writeStream.format("kafka").option("topic", node.relation.topic).option("includeHeaders", "true")
     writer = writer.options(**{f"kafka.{k}": v for k, v in producer.items()})
     writer = writer.option("checkpointLocation", checkpoint).outputMode("update").queryName(_name(run))
-    return writer.trigger(**trigger).start()  # type: ignore[arg-type]
+    return writer.trigger(**trigger).start()
 
 
 def _name(run: Run) -> str:

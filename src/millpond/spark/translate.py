@@ -24,8 +24,8 @@ from millpond.plan.nodes import (
 )
 from millpond.spark.aggregates import WINDOW, aggregate
 from millpond.spark.expressions import to_spark
-from millpond.spark.sink import records
 from millpond.spark.run import Run
+from millpond.spark.sink import records
 from millpond.spark.source import DELETED, decoded, read_records
 from millpond.spark.types import to_spark_type
 
@@ -92,7 +92,10 @@ class Translator:
         if node.function == "CUMULATE":
             start = _floor(F.col(ROWTIME.name), node.size_ms)
             rows = rows.where(F.unix_millis(end) <= F.unix_millis(start) + node.size_ms)
-        named = [start.cast("timestamp_ntz").alias("window_start"), end.cast("timestamp_ntz").alias("window_end")]
+        named = [
+            start.cast("timestamp_ntz").alias("window_start"),
+            end.cast("timestamp_ntz").alias("window_end"),
+        ]
         names = [c.name for c in node.columns[:-2]]
         return rows.select(*names, *named, WINDOW, *_hidden(rows))
 
@@ -111,4 +114,3 @@ def _floor(time: SparkColumn, size_ms: int) -> SparkColumn:
 def _hidden(rows: DataFrame) -> list[str]:
     names = [*(c.name for c in HIDDEN), DELETED, "__position"]
     return [n for n in names if n in rows.columns]
-

@@ -28,11 +28,7 @@ def call(cursor: Cursor) -> exp.Expr | None:
     """The call that begins here; None if it is no call."""
     if cursor.at_any(tuple(_NOW)) and cursor.key(1) != ".":
         return _now(cursor)
-    if (
-        cursor.key(1) != "("
-        or not cursor.at_type(TokenType.VAR, TokenType.IDENTIFIER)
-        or cursor.key() in _NO_FUNCTION
-    ):
+    if cursor.key(1) != "(" or not cursor.at_type(TokenType.VAR, TokenType.IDENTIFIER) or cursor.key() in _NO_FUNCTION:
         return None
     if cursor.at_type(TokenType.IDENTIFIER):
         cursor.problem("A function's name is written without quotes.")
@@ -68,9 +64,7 @@ def _arguments(cursor: Cursor) -> list[exp.Expr]:
         return [exp.Distinct(expressions=expressions.expressions(cursor))]
     found = expressions.expressions(cursor)
     if cursor.at("ORDER", "BY"):
-        cursor.unsupported(
-            "ORDER BY inside a function", "Values are taken in the order in which they come.", 2
-        )
+        cursor.unsupported("ORDER BY inside a function", "Values are taken in the order in which they come.", 2)
     return found
 
 

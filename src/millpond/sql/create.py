@@ -88,9 +88,7 @@ def _create_as(cursor: Cursor, kind: str, what: str) -> Statement:
     if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
     relation = name(cursor, what)
     if kind == "table" and cursor.at("("):
-        cursor.unsupported(
-            "CREATE TABLE with columns", "CREATE STREAM or CREATE CHANGELOG declare what is in a topic."
-        )
+        cursor.unsupported("CREATE TABLE with columns", "CREATE STREAM or CREATE CHANGELOG declare what is in a topic.")
     properties = with_list(cursor)
     if not cursor.accept("AS"):
         cursor.fail(*(("AS",) if properties else ("WITH", "AS")))

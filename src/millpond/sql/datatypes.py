@@ -24,9 +24,7 @@ _SCALARS = {
         types.BYTES,
     )
 }
-_SIZED = {
-    t.name: t for t in (types.VARCHAR, types.VARBINARY, types.TIME, types.TIMESTAMP, types.TIMESTAMP_LTZ)
-}
+_SIZED = {t.name: t for t in (types.VARCHAR, types.VARBINARY, types.TIME, types.TIMESTAMP, types.TIMESTAMP_LTZ)}
 _ALIASES = {"STRING": "VARCHAR", "INT": "INTEGER", "REAL": "FLOAT", "NUMERIC": "DECIMAL", "DEC": "DECIMAL"}
 _NESTED = ("ARRAY", "MAP", "STRUCT")
 _NAMES = (*_SCALARS, *_SIZED, *_ALIASES, "DECIMAL", *_NESTED)

@@ -238,9 +238,7 @@ def _literal(cursor: Cursor) -> exp.Expr:
         return cursor.marked(exp.HexString(this=token.text.upper()), token)
     if token.token_type == TokenType.STRING:
         if cursor.at_type(TokenType.STRING):
-            cursor.problem(
-                "Two strings in a row. Put || between them, or double the quote (') inside a string."
-            )
+            cursor.problem("Two strings in a row. Put || between them, or double the quote (') inside a string.")
         return cursor.marked(exp.Literal.string(token.text), token)
     if cursor.at_type(TokenType.VAR) and cursor.touches():
         cursor.problem(f"'{token.text}{cursor.token_text()}' is neither a number nor a name.", back=1)

@@ -26,9 +26,7 @@ def insert(cursor: Cursor) -> Statement:
     if not select.at_query(cursor):
         cursor.fail(*(("VALUES",) if columns else ("SELECT", "VALUES", "(")))
     if columns:
-        cursor.unsupported(
-            "A list of columns before SELECT", "Write the SELECT list in the order of the columns."
-        )
+        cursor.unsupported("A list of columns before SELECT", "Write the SELECT list in the order of the columns.")
     return InsertSelect(relation, query(cursor), text=cursor.sql)
 
 

@@ -28,11 +28,7 @@ def _query_word(cursor: Cursor) -> None:
 
 def print_entity(cursor: Cursor) -> Statement:
     """What follows PRINT."""
-    if (
-        cursor.at_any(("ENTITY", "TOPIC"))
-        and cursor.at_name(ahead=1)
-        and cursor.key(1) not in ("IN", "WITH", "LIMIT")
-    ):
+    if cursor.at_any(("ENTITY", "TOPIC")) and cursor.at_name(ahead=1) and cursor.key(1) not in ("IN", "WITH", "LIMIT"):
         cursor.advance()
     entity = name(cursor, "the entity", parts=None)
     store = name(cursor, "a store", 1) if cursor.accept("IN", "STORE") else None

@@ -95,11 +95,7 @@ def _(statement: CreateRelation) -> str:
     if statement.primary_key:
         columns.append(f"PRIMARY KEY {_names(statement.primary_key)}")
     listed = _if(bool(columns), f" ({', '.join(columns)})")
-    return (
-        _create(statement.kind, statement.name, statement.if_not_exists)
-        + listed
-        + _with(statement.properties)
-    )
+    return _create(statement.kind, statement.name, statement.if_not_exists) + listed + _with(statement.properties)
 
 
 def _create(kind: str, name: Name, if_not_exists: bool) -> str:

@@ -108,9 +108,7 @@ def alias(cursor: Cursor) -> exp.Identifier | None:
 
 def _group(cursor: Cursor) -> exp.Group:
     if cursor.at_any(("ALL", "ROLLUP", "CUBE")) or cursor.at("GROUPING", "SETS"):
-        cursor.unsupported(
-            f"GROUP BY {cursor.key()}", "Write the expressions out, one query for each grouping."
-        )
+        cursor.unsupported(f"GROUP BY {cursor.key()}", "Write the expressions out, one query for each grouping.")
     return exp.Group(expressions=expressions.expressions(cursor))
 
 

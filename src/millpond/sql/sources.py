@@ -38,9 +38,7 @@ def _relation(cursor: Cursor) -> exp.Expr:
     if cursor.at("UNNEST", "("):
         cursor.unsupported("UNNEST here", "Write FROM relation CROSS JOIN UNNEST(array) AS t(v).")
     if cursor.at("LATERAL") or cursor.at("TABLE", "(") or cursor.at("VALUES", "("):
-        cursor.unsupported(
-            f"{cursor.key()} in FROM", "Name a relation, or write TUMBLE(relation, SIZE n unit)."
-        )
+        cursor.unsupported(f"{cursor.key()} in FROM", "Name a relation, or write TUMBLE(relation, SIZE n unit).")
     tree = table(cursor)
     if cursor.at("("):
         cursor.problem("There is no function of this kind in FROM: TUMBLE, HOP and CUMULATE are.", back=1)

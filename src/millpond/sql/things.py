@@ -86,11 +86,7 @@ def drop(cursor: Cursor) -> Statement:
 
 
 def _in_store(cursor: Cursor, kind: str) -> Name | None:
-    return (
-        name(cursor, "a store", 1)
-        if kind in ("entity", "entities") and cursor.accept("IN", "STORE")
-        else None
-    )
+    return name(cursor, "a store", 1) if kind in ("entity", "entities") and cursor.accept("IN", "STORE") else None
 
 
 def list_things(cursor: Cursor) -> Statement:

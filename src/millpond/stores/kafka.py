@@ -67,9 +67,7 @@ class KafkaLog:
     def create(
         self, topic: str, partitions: int = 1, replicas: int = 1, config: Mapping[str, str] | None = None
     ) -> bool:
-        new = NewTopic(
-            topic, num_partitions=partitions, replication_factor=replicas, config=dict(config or {})
-        )
+        new = NewTopic(topic, num_partitions=partitions, replication_factor=replicas, config=dict(config or {}))
         try:
             self._future(self._admin.create_topics([new])[topic])
         except KafkaException as error:
@@ -146,18 +144,14 @@ class KafkaLog:
         futures = self._run(topic, lambda: self._admin.list_offsets(wanted, request_timeout=self.timeout))
         return {tp.partition: self._run(topic, partial(self._future, f)).offset for tp, f in futures.items()}
 
-    def _send(
-        self, topic: str, record: NewRecord, done: Callable[[KafkaError | None, Message], None]
-    ) -> None:
+    def _send(self, topic: str, record: NewRecord, done: Callable[[KafkaError | None, Message], None]) -> None:
         extra: dict[str, Any] = {} if record.partition is None else {"partition": record.partition}
         if record.timestamp is not None:
             extra["timestamp"] = record.timestamp
         headers = list(record.headers)
         while True:
             try:
-                self._producer.produce(
-                    topic, record.value, record.key, headers=headers, on_delivery=done, **extra
-                )
+                self._producer.produce(topic, record.value, record.key, headers=headers, on_delivery=done, **extra)
                 return
             except BufferError:  # the queue is full: let some of it go
                 self._producer.poll(0.05)
@@ -182,15 +176,11 @@ class KafkaLog:
         """Wait until every broker's metadata says that the topic is there, or is not."""
         deadline = time.monotonic() + self.timeout
         while True:
-            found = self._run(topic, lambda: self._admin.list_topics(topic, timeout=self.timeout)).topics[
-                topic
-            ]
+            found = self._run(topic, lambda: self._admin.list_topics(topic, timeout=self.timeout)).topics[topic]
             if (found.error is None and bool(found.partitions) and self._led(found)) == there:
                 return
             if time.monotonic() > deadline:
-                raise MillpondError(
-                    "STORE_UNREACHABLE", store=self.store, reason="its metadata does not settle"
-                )
+                raise MillpondError("STORE_UNREACHABLE", store=self.store, reason="its metadata does not settle")
             time.sleep(0.02)
 
     def _led(self, found: Any) -> bool:
@@ -212,9 +202,7 @@ class KafkaLog:
         return self._run(topic, lambda: self._future(start()))
 
 
-def _keep(
-    outcomes: list[Message | KafkaError | None], number: int
-) -> Callable[[KafkaError | None, Message], None]:
+def _keep(outcomes: list[Message | KafkaError | None], number: int) -> Callable[[KafkaError | None, Message], None]:
     def done(error: KafkaError | None, message: Message) -> None:
         outcomes[number] = error or message
 

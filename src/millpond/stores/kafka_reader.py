@@ -60,9 +60,7 @@ class KafkaReader:
         first = self._consumer.poll(timeout)
         if first is None:
             return []
-        return self._records(
-            [first, *self._consumer.consume(max_records - 1, 0)] if max_records > 1 else [first]
-        )
+        return self._records([first, *self._consumer.consume(max_records - 1, 0)] if max_records > 1 else [first])
 
     def positions(self, topic: str) -> dict[int, int]:
         return {p: offset for (t, p), offset in self._next.items() if t == topic}

@@ -58,13 +58,9 @@ class MemoryLog:
         there = self.topics_by_name.get(topic)
         if there is None:
             made = [MemoryPartition() for _ in range(partitions)]
-            self.topics_by_name[topic] = MemoryTopic(
-                made, replicas, dict(config or {}), str(next(_topic_ids))
-            )
+            self.topics_by_name[topic] = MemoryTopic(made, replicas, dict(config or {}), str(next(_topic_ids)))
         elif len(there.partitions) != partitions:
-            raise MillpondError(
-                "TOPIC_EXISTS_DIFFERENTLY", topic=topic, there=len(there.partitions), wanted=partitions
-            )
+            raise MillpondError("TOPIC_EXISTS_DIFFERENTLY", topic=topic, there=len(there.partitions), wanted=partitions)
         return there is None
 
     def delete(self, topic: str) -> None:
@@ -190,11 +186,7 @@ class MemoryReader:
                 continue
             part = found.partitions[number]
             start = offset if part.first <= offset <= part.end else part.first
-            new = (
-                [r for r in part.records[-(part.end - start) :] if r.offset >= start]
-                if start < part.end
-                else []
-            )
+            new = [r for r in part.records[-(part.end - start) :] if r.offset >= start] if start < part.end else []
             new = new[: max_records - len(taken)]
             taken += new
             cut = new and new[-1].offset != part.records[-1].offset

@@ -45,9 +45,7 @@ def _text(value: str) -> str:
     """SQLite reads its statements as C strings: a NUL goes in as a number."""
     if "\0" not in value:
         return quoted(value)
-    return (
-        "(" + " || ".join(quoted(part) for part in value.split("\0")).replace(" || ", " || char(0) || ") + ")"
-    )
+    return "(" + " || ".join(quoted(part) for part in value.split("\0")).replace(" || ", " || char(0) || ") + ")"
 
 
 def to_sqlite(
@@ -96,9 +94,7 @@ class _Renderer:
         return written(function.sqlite, expr, [self.render(a) for a in expr.args])
 
     def _case(self, expr: Case) -> str:
-        branches = " ".join(
-            f"WHEN {self.render(when)} THEN {self.render(then)}" for when, then in expr.branches
-        )
+        branches = " ".join(f"WHEN {self.render(when)} THEN {self.render(then)}" for when, then in expr.branches)
         otherwise = f" ELSE {self.render(expr.otherwise)}" if expr.otherwise is not None else ""
         return f"CASE {branches}{otherwise} END"
 

@@ -102,9 +102,7 @@ class FolderProcess:
         now = time.monotonic()
         if force or what != self._said or now - self._said_at > HEARTBEAT_SECONDS:
             self._said, self._said_at = what, now
-            self._say(
-                {"progress": views, "fault": fault and {"name": fault.name, "sentence": fault.sentence}}
-            )
+            self._say({"progress": views, "fault": fault and {"name": fault.name, "sentence": fault.sentence}})
 
     def _say(self, message: Mapping[str, Any]) -> None:
         self.out.write(orjson.dumps(message, option=orjson.OPT_NON_STR_KEYS).decode() + "\n")

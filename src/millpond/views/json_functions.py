@@ -15,9 +15,7 @@ def _no_constant(name: str) -> Any:
     raise ValueError(name)
 
 
-_DECODER = json.JSONDecoder(
-    parse_float=lambda t: NumberText(java_float(float(t))), parse_constant=_no_constant
-)
+_DECODER = json.JSONDecoder(parse_float=lambda t: NumberText(java_float(float(t))), parse_constant=_no_constant)
 
 
 def _find(text: str, path: str) -> Any:

@@ -81,9 +81,7 @@ def map_of(key_type: str, value_type: str, *pairs: Any) -> str:
     found = {}
     for key, value in zip(pairs[0::2], pairs[1::2], strict=True):
         name = to_json_value(key, key_type)
-        found[name if isinstance(name, str) else orjson.dumps(name).decode()] = to_json_value(
-            value, value_type
-        )
+        found[name if isinstance(name, str) else orjson.dumps(name).decode()] = to_json_value(value, value_type)
     return orjson.dumps(found).decode()
 
 
@@ -103,9 +101,7 @@ def _contains(text: str, value: Any, type_text: str) -> bool | None:
 def _number(value: Any) -> Any:
     """Numbers compare as numbers, however they are written."""
     return (
-        Decimal(str(value))
-        if isinstance(value, float | int) and not isinstance(value, bool)
-        else _text_number(value)
+        Decimal(str(value)) if isinstance(value, float | int) and not isinstance(value, bool) else _text_number(value)
     )
 
 

@@ -69,11 +69,7 @@ def _decimal_operator(name: str) -> Callable[[str, str, int, int], str | None]:
 
 
 def _round_integer(value: int, places: int, bits: int) -> int | None:
-    return (
-        in_bits(int(Decimal(value).quantize(_unit(places), ROUND_HALF_UP, WIDE)), bits)
-        if places < 0
-        else value
-    )
+    return in_bits(int(Decimal(value).quantize(_unit(places), ROUND_HALF_UP, WIDE)), bits) if places < 0 else value
 
 
 def _round(value: float, places: int) -> float:
@@ -198,9 +194,7 @@ def to_float(value: float) -> float:
 def to_boolean(text: str) -> int | None:
     """TRUE and FALSE in the spellings that Spark reads."""
     word = text.strip().lower()
-    return (
-        1 if word in ("t", "true", "y", "yes", "1") else 0 if word in ("f", "false", "n", "no", "0") else None
-    )
+    return 1 if word in ("t", "true", "y", "yes", "1") else 0 if word in ("f", "false", "n", "no", "0") else None
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

@@ -88,9 +88,7 @@ class ViewStore:
     def keep_only(self, relation_ids: Iterable[str]) -> None:
         """Drop the tables of all other views."""
         kept = {schema.table_name(i) for i in relation_ids}
-        found = self._connection.execute(
-            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'v_*'"
-        )
+        found = self._connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name GLOB 'v_*'")
         gone = [name for (name,) in found.fetchall() if name not in kept]
         with self._transaction():
             for name in gone:
@@ -107,9 +105,7 @@ class ViewStore:
         # SQLite takes a quoted name that is no column for a text, and would build an index over that.
         missing = [c for c in index.columns if view is None or view.relation.column(c) is None]
         if missing:
-            raise MillpondError(
-                "VIEW_INDEX_FAILED", name=index.name, reason=f"there is no column '{missing[0]}'"
-            )
+            raise MillpondError("VIEW_INDEX_FAILED", name=index.name, reason=f"there is no column '{missing[0]}'")
         with self._transaction():
             self._connection.execute(schema.create_index(relation_id, index))
 
@@ -127,9 +123,7 @@ class ViewStore:
             self._connection.execute("DELETE FROM _offsets WHERE relation = ?", (relation_id,))
         view.offsets = {}
 
-    def fold(
-        self, relation_id: str, records: Sequence[Record], offsets: Mapping[int, int] | None = None
-    ) -> None:
+    def fold(self, relation_id: str, records: Sequence[Record], offsets: Mapping[int, int] | None = None) -> None:
         """Fold records of one view; see `fold_all`."""
         self.fold_all([(relation_id, records, offsets or {})])
 
@@ -143,9 +137,7 @@ class ViewStore:
         A crash before 2 leaves the store as it was, and the records are read again; after 2 they are passed
         over.
         """
-        todo = [
-            (self.views[rid], _unseen(self.views[rid], records), offsets) for rid, records, offsets in batches
-        ]
+        todo = [(self.views[rid], _unseen(self.views[rid], records), offsets) for rid, records, offsets in batches]
         try:
             reached = self._write(todo, strictly=False)
         except BIND_ERRORS:
@@ -252,9 +244,7 @@ class ViewStore:
 
     def _indexes(self, relation_id: str) -> dict[str, str]:
         name = schema.table_name(relation_id)
-        query = (
-            "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL"
-        )
+        query = "SELECT name, sql FROM sqlite_schema WHERE type = 'index' AND tbl_name = ? AND sql IS NOT NULL"
         return dict(self._connection.execute(query, (name,)).fetchall())
 
     def _match_indexes(self, relation: Relation, indexes: Iterable[ViewIndex]) -> None:

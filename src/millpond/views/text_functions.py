@@ -168,9 +168,7 @@ def _regexp_extract_all(text: str, pattern: str, group: int) -> str:
 
 def _regexp_replace(text: str, pattern: str, replacement: str) -> str:
     parts = replacement_groups(replacement)
-    return compile_regex(pattern).sub(
-        lambda m: "".join(p if isinstance(p, str) else m[p] or "" for p in parts), text
-    )
+    return compile_regex(pattern).sub(lambda m: "".join(p if isinstance(p, str) else m[p] or "" for p in parts), text)
 
 
 def _regexp_instr(text: str, pattern: str) -> int:

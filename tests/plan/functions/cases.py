@@ -133,7 +133,9 @@ def show(value: Any) -> str:
         case bool():
             return str(value).upper()
         case float():
-            return repr(value) if math.isfinite(value) else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
+            return (
+                repr(value) if math.isfinite(value) else {"inf": "Infinity", "-inf": "-Infinity"}.get(str(value), "NaN")
+            )
         case str():
             return "'" + value.replace("'", "''") + "'"
         case bytes() | bytearray():

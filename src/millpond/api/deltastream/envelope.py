@@ -83,9 +83,7 @@ def success(run: Run, answer: Answer, partition: int = 0) -> bytes:
         starts = range(0, total, PARTITION_ROWS)
         info = [{"rowCount": min(PARTITION_ROWS, total - start)} for start in starts]
         rows = answer.rows[starts[partition] : starts[partition] + PARTITION_ROWS]
-    return _envelope(
-        run, SUCCESS, answer.message, info, same.columns, answer.context, same.encoder.rows(rows)
-    )
+    return _envelope(run, SUCCESS, answer.message, info, same.columns, answer.context, same.encoder.rows(rows))
 
 
 def partition_count(answer: Answer) -> int:

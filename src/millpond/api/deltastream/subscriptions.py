@@ -49,9 +49,7 @@ class Subscriptions:
         self, id_: str, request: StatementRequest, subscription: Subscription, client: Client, batch: int
     ) -> Offer:
         """Keep `subscription` for the reader that comes with the offer's token."""
-        made = Offer(
-            id_, secrets.token_urlsafe(24), request, subscription.context, client, batch, subscription
-        )
+        made = Offer(id_, secrets.token_urlsafe(24), request, subscription.context, client, batch, subscription)
         made.expiry = asyncio.get_running_loop().call_later(PICKUP_SECONDS, self._expire, made)
         self._offers[id_] = made
         if len(self._offers) > REMEMBERED:

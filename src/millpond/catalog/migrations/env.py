@@ -5,7 +5,5 @@ from alembic import context
 
 from millpond.catalog.tables import metadata
 
-context.configure(
-    connection=context.config.attributes["connection"], target_metadata=metadata, transactional_ddl=True
-)
+context.configure(connection=context.config.attributes["connection"], target_metadata=metadata, transactional_ddl=True)
 context.run_migrations()

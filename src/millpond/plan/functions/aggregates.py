@@ -93,9 +93,7 @@ AGGREGATES: tuple[AggregateFunction, ...] = (
     _aggregate("stddev_pop", "DOUBLE", DOUBLE, _flagged("mp_stddev_pop")),
     _aggregate("variance var_samp", "DOUBLE", DOUBLE, _flagged("mp_var_samp")),
     _aggregate("var_pop", "DOUBLE", DOUBLE, _flagged("mp_var_pop")),
-    _aggregate(
-        "listagg string_agg group_concat", "PRINTABLE, [VARCHAR = ',']", VARCHAR, _flagged("mp_listagg")
-    ),
+    _aggregate("listagg string_agg group_concat", "PRINTABLE, [VARCHAR = ',']", VARCHAR, _flagged("mp_listagg")),
     _aggregate("latest_by_offset last_value", "ANY", same_type, None),
     _aggregate("earliest_by_offset first_value", "ANY", same_type, None),
     _aggregate("collect_list array_agg", "ANY", _array_type, _collect(False)),

@@ -34,9 +34,9 @@ def _sqlite(name: str, floating: str) -> Form:
     def form(call: Call, args: Sequence[str]) -> str:
         if call.type.name == "FLOAT":
             return f"mp_to_float({floating.format(*args)})"
-        return by_kind(
-            f"mp_int_{name}({{0}}, {{1}}, {{bits}})", f"mp_dec_{name}({{0}}, {{1}}, {{ps}})", floating
-        )(call, args)
+        return by_kind(f"mp_int_{name}({{0}}, {{1}}, {{bits}})", f"mp_dec_{name}({{0}}, {{1}}, {{ps}})", floating)(
+            call, args
+        )
 
     return form
 
@@ -177,9 +177,7 @@ FUNCTIONS: tuple[Function, ...] = (
         _sqlite("mul", "({0} * {1})"),
         operator=True,
     ),
-    function(
-        "/", "OPERAND, OPERAND", _result("/"), _divide_spark, _sqlite("div", "({0} / {1})"), operator=True
-    ),
+    function("/", "OPERAND, OPERAND", _result("/"), _divide_spark, _sqlite("div", "({0} / {1})"), operator=True),
     function(
         "%",
         "OPERAND, OPERAND",

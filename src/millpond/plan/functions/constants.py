@@ -30,9 +30,7 @@ def unit(value: LiteralValue) -> LiteralValue:
     for candidate in (name, name.removesuffix("S")):
         if candidate in UNITS:
             return candidate
-    raise MillpondError(
-        "INVALID_CONSTANT", kind="unit of time", text=value, reason=f"the units are {', '.join(UNITS)}"
-    )
+    raise MillpondError("INVALID_CONSTANT", kind="unit of time", text=value, reason=f"the units are {', '.join(UNITS)}")
 
 
 def _text(kind: str, value: LiteralValue) -> str:

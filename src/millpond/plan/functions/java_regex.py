@@ -55,9 +55,7 @@ def _translate(pattern: str) -> str:
 
 def _escaped(char: str) -> str:
     """`\\char` in Python's spelling."""
-    return {"z": r"\Z", "Z": r"(?=\n?\Z)", "h": r"[ \t]", "R": r"(?:\r\n|[\n\r])", "e": r"\x1b"}.get(
-        char, "\\" + char
-    )
+    return {"z": r"\Z", "Z": r"(?=\n?\Z)", "h": r"[ \t]", "R": r"(?:\r\n|[\n\r])", "e": r"\x1b"}.get(char, "\\" + char)
 
 
 def _named_class(kind: str, name: str, inside: bool) -> str:

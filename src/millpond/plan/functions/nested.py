@@ -50,9 +50,7 @@ def _typed(name: str, which: int = 0) -> Form:
 
     def form(call: Call, args: Sequence[str]) -> str:
         type = call.args[which].type
-        inner = (
-            type.element if isinstance(type, ArrayType) else type.value if isinstance(type, MapType) else type
-        )
+        inner = type.element if isinstance(type, ArrayType) else type.value if isinstance(type, MapType) else type
         return f"{name}({', '.join((*args, quoted(inner)))})"
 
     return form
@@ -151,9 +149,7 @@ FUNCTIONS: tuple[Function, ...] = (
         _typed("mp_member"),
         aliases=("!", "element_at"),
     ),
-    function(
-        "array_contains", "ARRAY<T>, T", BOOLEAN, "array_contains({0}, {1})", _typed("mp_array_contains")
-    ),
+    function("array_contains", "ARRAY<T>, T", BOOLEAN, "array_contains({0}, {1})", _typed("mp_array_contains")),
     function(
         "array_position",
         "ARRAY<T>, T",
@@ -171,16 +167,12 @@ FUNCTIONS: tuple[Function, ...] = (
         "array_join({args})",
         "mp_array_join({args})",
     ),
-    function(
-        "array_sort", "ARRAY", _same, "sort_array({0})", _typed("mp_array_sort"), aliases=("sort_array",)
-    ),
+    function("array_sort", "ARRAY", _same, "sort_array({0})", _typed("mp_array_sort"), aliases=("sort_array",)),
     function("array_reverse", "ARRAY", _same, "reverse({0})", "mp_array_reverse({0})"),
     function("array_max", "ARRAY", _element, "array_max({0})", _typed("mp_array_max")),
     function("array_min", "ARRAY", _element, "array_min({0})", _typed("mp_array_min")),
     function("array_append", "ARRAY<T>, T", _same, "array_append({0}, {1})", _typed("mp_array_append")),
     function("map_keys", "MAP", _keys, "map_keys({0})", "mp_map_keys({0})"),
     function("map_values", "MAP", _values, "map_values({0})", "mp_map_values({0})"),
-    function(
-        "map_contains_key", "MAP<K>, T", BOOLEAN, "map_contains_key({0}, {1})", "mp_map_contains({0}, {1})"
-    ),
+    function("map_contains_key", "MAP<K>, T", BOOLEAN, "map_contains_key({0}, {1})", "mp_map_contains({0}, {1})"),
 )

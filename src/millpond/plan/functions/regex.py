@@ -69,15 +69,9 @@ FUNCTIONS: tuple[Function, ...] = (
         "mp_regexp_like({0}, {1})",
         aliases=("rlike", "regexp"),
     ),
-    function(
-        "regexp_count", "VARCHAR, REGEX", INTEGER, "regexp_count({0}, {1})", "mp_regexp_count({0}, {1})"
-    ),
-    function(
-        "regexp_instr", "VARCHAR, REGEX", INTEGER, "regexp_instr({0}, {1})", "mp_regexp_instr({0}, {1})"
-    ),
-    function(
-        "regexp_substr", "VARCHAR, REGEX", VARCHAR, "regexp_substr({0}, {1})", "mp_regexp_substr({0}, {1})"
-    ),
+    function("regexp_count", "VARCHAR, REGEX", INTEGER, "regexp_count({0}, {1})", "mp_regexp_count({0}, {1})"),
+    function("regexp_instr", "VARCHAR, REGEX", INTEGER, "regexp_instr({0}, {1})", "mp_regexp_instr({0}, {1})"),
+    function("regexp_substr", "VARCHAR, REGEX", VARCHAR, "regexp_substr({0}, {1})", "mp_regexp_substr({0}, {1})"),
     function(
         "regexp_split",
         "VARCHAR, REGEX",

@@ -239,9 +239,7 @@ FUNCTIONS: tuple[Function, ...] = (
         _epoch("MICROSECOND"),
         "mp_from_epoch({0}, 1)",
     ),
-    function(
-        "to_timestamp_ltz", "BIGINT, [LITERAL = 3]", TIMESTAMP_LTZ, _from_epoch(True), _from_epoch(False)
-    ),
+    function("to_timestamp_ltz", "BIGINT, [LITERAL = 3]", TIMESTAMP_LTZ, _from_epoch(True), _from_epoch(False)),
     function(
         "to_timestamp_ltz_text",
         "VARCHAR",

@@ -73,9 +73,7 @@ FUNCTIONS: tuple[Function, ...] = (
         "overlay({0}, {1}, {2}, {3})",
         "mp_overlay({args})",
     ),
-    function(
-        "trim", "VARCHAR, [VARCHAR = ' ']", VARCHAR, _trim("BOTH"), "trim({0}, {1})", aliases=("btrim",)
-    ),
+    function("trim", "VARCHAR, [VARCHAR = ' ']", VARCHAR, _trim("BOTH"), "trim({0}, {1})", aliases=("btrim",)),
     function("ltrim", "VARCHAR, [VARCHAR = ' ']", VARCHAR, _trim("LEADING"), "ltrim({0}, {1})"),
     function("rtrim", "VARCHAR, [VARCHAR = ' ']", VARCHAR, _trim("TRAILING"), "rtrim({0}, {1})"),
     function("lpad", "VARCHAR, INTEGER, [VARCHAR = ' ']", VARCHAR, "lpad({args})", "mp_lpad({args})"),
@@ -108,9 +106,7 @@ FUNCTIONS: tuple[Function, ...] = (
         "mp_starts({args})",
         aliases=("startswith",),
     ),
-    function(
-        "ends_with", "VARCHAR, VARCHAR", BOOLEAN, "endswith({args})", "mp_ends({args})", aliases=("endswith",)
-    ),
+    function("ends_with", "VARCHAR, VARCHAR", BOOLEAN, "endswith({args})", "mp_ends({args})", aliases=("endswith",)),
     function("contains", "VARCHAR, VARCHAR", BOOLEAN, "contains({args})", "(instr({0}, {1}) > 0)"),
     function("levenshtein", "VARCHAR, VARCHAR", INTEGER, "levenshtein({args})", "mp_levenshtein({args})"),
     function("md5", "VARCHAR", VARCHAR, "md5({0})", "mp_hash('md5', {0})"),

@@ -21,7 +21,14 @@ from millpond.sql.position import position_of
 from millpond.types import BOOLEAN, NULL, VARCHAR, Column, DataType
 from millpond.views.expressions import to_sqlite
 
-JOINS = {"": "JOIN", "INNER": "JOIN", "LEFT": "LEFT JOIN", "RIGHT": "RIGHT JOIN", "FULL": "FULL JOIN", "CROSS": "CROSS JOIN"}
+JOINS = {
+    "": "JOIN",
+    "INNER": "JOIN",
+    "LEFT": "LEFT JOIN",
+    "RIGHT": "RIGHT JOIN",
+    "FULL": "FULL JOIN",
+    "CROSS": "CROSS JOIN",
+}
 UNIONS = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}
 
 
@@ -172,7 +179,9 @@ class _Select:
         self.scope = Scope.of_sources(*self.sources, where=self._where())
         items = self._items()
         columns = tuple(Column(name, VARCHAR if e.type == NULL else e.type) for name, e in items)
-        listed = ", ".join(f"{self.compiler.render(e)} AS {_quote(c.name)}" for c, (_, e) in zip(columns, items, strict=True))
+        listed = ", ".join(
+            f"{self.compiler.render(e)} AS {_quote(c.name)}" for c, (_, e) in zip(columns, items, strict=True)
+        )
         distinct = "DISTINCT " if self.tree.args.get("distinct") else ""
         clauses = self._clauses(dict(items))
         return Compiled(f"SELECT {distinct}{listed}" + (f" FROM {source}" if source else "") + clauses, columns)
@@ -200,7 +209,10 @@ class _Select:
         condition = bind_condition(tree, self.scope, self._extend)
         if clause == "WHERE" and any(isinstance(e, AggregateCall) for e in walk(condition)):
             raise MillpondError(
-                "AGGREGATE_NOT_ALLOWED", position=position_of(tree), clause=clause, instead="Filter groups with HAVING."
+                "AGGREGATE_NOT_ALLOWED",
+                position=position_of(tree),
+                clause=clause,
+                instead="Filter groups with HAVING.",
             )
         return condition
 
@@ -319,7 +331,7 @@ class _Select:
             if isinstance(tree, exp.Exists):
                 inner = self.compiler.compile(tree.this, scope)
                 return self.compiler.reference(f"EXISTS ({inner.sql})", BOOLEAN)
-            if isinstance(tree, exp.Subquery | exp.Select):
+            if isinstance(tree, exp.Query):
                 return self._scalar(tree, scope)
             if isinstance(tree, exp.Column) and self.outer is not None and not isinstance(tree.this, exp.Star):
                 return self._outer_column(tree, scope)
@@ -335,7 +347,7 @@ class _Select:
         found = self.outer.find(names[-1], names[:-1])
         return found[0] if len(found) == 1 else None
 
-    def _scalar(self, tree: exp.Expression, scope: Scope) -> Expr:
+    def _scalar(self, tree: exp.Query, scope: Scope) -> Expr:
         inner = self.compiler.compile(tree, scope)
         if len(inner.columns) != 1:
             raise _refused("A sub-query of several columns as a value", "Select one column.")
@@ -395,4 +407,3 @@ def _quote(name: str) -> str:
 
 def _refused(what: str, instead: str) -> MillpondError:
     return MillpondError("UNSUPPORTED", feature=f"{what} in a query over views", instead=instead)
-

@@ -63,5 +63,3 @@ def _system_table(name: str, table: exp.Table, reader: CatalogReader) -> Table:
             suggestion=f"The system's tables are: {', '.join(sorted(known))}.",
         )
     return Table(f'"sys_{name}"', known[name].columns, ("deltastream", "sys", name))
-
-

@@ -72,9 +72,7 @@ def check_not_null(relation: Relation, row: Sequence[Any]) -> None:
     """Raises VALUE_NOT_ENCODABLE if a NOT NULL column of `row` is None."""
     for column, value in zip(relation.columns, row, strict=True):
         if value is None and not column.nullable:
-            raise MillpondError(
-                "VALUE_NOT_ENCODABLE", value="NULL", type=str(column.type), column=column.name
-            )
+            raise MillpondError("VALUE_NOT_ENCODABLE", value="NULL", type=str(column.type), column=column.name)
 
 
 def value_decoder(relation: Relation) -> Callable[[bytes | None, bytes], Row]:
