@@ -58,7 +58,9 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seconds", type=float, default=120, help="measured time of each engine")
     parser.add_argument("--rate", type=float, default=300, help="events a second")
     parser.add_argument(
@@ -101,7 +103,10 @@ def of_millpond(server: EmbeddedServer, plan: Plan) -> Lines:
             push_observer(PUSH, server.port),
             topic_observer(CHANGELOG, server.uris, topic_like(server.uris, topic_prefix())),
         ]
-        return {line.observer: line for line in measure(server.uris, "clicks", plan, observers, server.check, write)}
+        return {
+            line.observer: line
+            for line in measure(server.uris, "clicks", plan, observers, server.check, write)
+        }
 
 
 def of_peer(peer: Peer, uris: str, plan: Plan, folder: Path) -> Latency | str:
@@ -142,7 +147,9 @@ def ratios(lines: Lines) -> list[str]:
     if not isinstance(ours, Latency):
         return []
     said = [
-        ratio(f"{p} of the output topic, Millpond / {name}", getattr(ours.figures, p), getattr(line.figures, p))
+        ratio(
+            f"{p} of the output topic, Millpond / {name}", getattr(ours.figures, p), getattr(line.figures, p)
+        )
         for name, line in lines.items()
         if isinstance(line, Latency) and not name.startswith("Millpond")
         for p in ("p50", "p99")

@@ -7,7 +7,7 @@ import time
 from harness.clicks import one_click_a_page
 from harness.progress import progress
 from harness.server import EmbeddedServer
-from harness.statements import RefusedError, Statements
+from harness.statements import Statements
 from harness.topics import create_topic, fill
 from harness.views import ROWS, create_stream, create_view
 
@@ -42,8 +42,5 @@ def wait_for_rows(server: EmbeddedServer, statements: Statements, rows: int) -> 
 
 def held_rows(statements: Statements) -> int:
     """The view's rows if it says that these are all, else 0."""
-    try:
-        answer = statements.run(ROWS)
-    except RefusedError:
-        return 0
-    return int(answer.rows[0][0] or 0) if answer.rows and not answer.message else 0
+    answer = statements.if_ready(ROWS)
+    return int(answer.rows[0][0] or 0) if answer and not answer.message else 0

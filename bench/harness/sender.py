@@ -39,7 +39,9 @@ class SentLog:
 
 def send_clicks(uris: str, topic: str, pace: Pace, probes: Connection | None, result: Connection) -> None:
     """The process: send, tell `probes` each row as it goes out, then send the SentLog to `result`."""
-    producer = Producer({"bootstrap.servers": uris, "linger.ms": 0, "acks": "all", "partitioner": "murmur2_random"})
+    producer = Producer(
+        {"bootstrap.servers": uris, "linger.ms": 0, "acks": "all", "partitioner": "murmur2_random"}
+    )
     rows: list[Sent] = []
     measured_from, last, late = 0, -1, 0.0
     chance, counts = random.Random(7), Counter[str]()

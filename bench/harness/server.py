@@ -124,4 +124,6 @@ def _role(pid: int, root: int) -> str:
     program = Path(words[0]).name if words else "?"
     if pid == root:
         return f"server ({program})"
-    return "shell (watchdog)" if program == "sh" else f"child ({program})"
+    if program == "sh":
+        return "shell (watchdog)"
+    return words[words.index("-m") + 1] if "-m" in words[:-1] else program

@@ -11,11 +11,17 @@ from typing import Any
 SUCCESS = "00000"
 NOT_COMPLETE = "03000"
 
+NOT_READY = "VIEW_NOT_READY"
+
 HEADERS = {"content-type": "application/json"}
 
 
 class RefusedError(Exception):
-    """The server answered with an SQL error, or not as it should."""
+    """The server answered with an error; `name` as in its table of errors."""
+
+    def __init__(self, sql: str, message: str) -> None:
+        self.name = message.partition("]")[0].removeprefix("[")
+        super().__init__(f"{sql}\n{message}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +47,22 @@ class Statements:
             time.sleep(0.05)
             answer = self._ask("GET", f"/v2/statements/{answer['statementID']}")
         if answer.get("sqlState") != SUCCESS:
-            raise RefusedError(f"{sql}\n{answer.get('message') or answer}")
+            raise RefusedError(sql, str(answer.get("message") or answer))
         return Answer(answer.get("data") or [], answer.get("message") or "")
 
     def number(self, sql: str) -> int:
-        """The one number that a query answers; 0 for no row or NULL."""
-        rows = self.run(sql).rows
-        return int(float(rows[0][0] or 0)) if rows else 0
+        """The one number that a query answers; 0 for no row, NULL, or a view that has seen nothing yet."""
+        answer = self.if_ready(sql)
+        return int(answer.rows[0][0] or 0) if answer and answer.rows else 0
+
+    def if_ready(self, sql: str) -> Answer | None:
+        """The answer; None from a view that has seen nothing yet."""
+        try:
+            return self.run(sql)
+        except RefusedError as e:
+            if e.name != NOT_READY:
+                raise
+            return None
 
     def close(self) -> None:
         self._http.close()

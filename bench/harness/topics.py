@@ -24,7 +24,11 @@ def create_topic(uris: str, name: str, partitions: int = PARTITIONS) -> None:
 
 def topic_like(uris: str, prefix: str) -> str:
     """The only topic whose name starts with `prefix`. Raises LookupError."""
-    names = [n for n in AdminClient({"bootstrap.servers": uris}).list_topics(timeout=10).topics if n.startswith(prefix)]
+    names = [
+        n
+        for n in AdminClient({"bootstrap.servers": uris}).list_topics(timeout=10).topics
+        if n.startswith(prefix)
+    ]
     if len(names) != 1:
         raise LookupError(f"topics that start with '{prefix}': {names}")
     return str(names[0])

@@ -145,7 +145,10 @@ class Server:
         stop, loop = asyncio.Event(), asyncio.get_running_loop()
         self.end = lambda: loop.call_soon_threadsafe(stop.set)
         host, port = self.settings.host, self.settings.port
-        await serve(app, host, port, listening=self.listening, announce=ready, stop=stop)
+        try:
+            await serve(app, host, port, listening=self.listening, announce=ready, stop=stop)
+        finally:
+            await self.engine.aclose()
 
 
 def run_server(settings: Settings) -> int:

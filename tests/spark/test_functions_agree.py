@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,9 +10,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from millpond.plan.expressions import Expr
+from millpond.plan.nodes import KEY, OFFSET, PARTITION, ROWTIME, TOPIC
+from millpond.plan.scope import Scope
 from millpond.spark.expressions import to_spark
 from millpond.spark.types import to_spark_schema, to_spark_type
-from millpond.types import Column
+from millpond.types import Column, DataType
 from tests.plan.functions.cases import SAMPLE, SCALAR_FILES, CaseLine, bound, read_cases, sample_scope, show
 
 pytestmark = pytest.mark.spark
@@ -48,9 +51,9 @@ def _plain(value: Any) -> Any:
     return [_plain(v) for v in value] if isinstance(value, list) else value
 
 
-@pytest.mark.timeout(300)
-def test_spark_gives_the_value_of_every_case(spark: SparkSession, sample: DataFrame) -> None:
-    cases: list[CaseLine] = read_cases(*SCALAR_FILES)
+@pytest.mark.parametrize("name", SCALAR_FILES)
+def test_spark_gives_the_value_of_every_case(spark: SparkSession, sample: DataFrame, name: str) -> None:
+    cases: list[CaseLine] = read_cases(name)
     spark.conf.set("spark.sql.optimizer.excludedRules", NOT_FOLDED)
     try:
         found = _answers(sample, [bound(c.sql, sample_scope()) for c in cases])
@@ -62,3 +65,36 @@ def test_spark_gives_the_value_of_every_case(spark: SparkSession, sample: DataFr
         if not case.accepts(value)
     ]
     assert not wrong, "\n".join(wrong)
+
+
+KEYS = [
+    ("VARCHAR", b"caf\xc3\xa9", "café"),
+    ("BIGINT", (-2).to_bytes(8, "big", signed=True), "-2"),
+    ("BIGINT", (5).to_bytes(8, "big"), "5"),
+    ("INTEGER", (-2).to_bytes(4, "big", signed=True), "-2"),
+    ("INTEGER", (2**31 - 1).to_bytes(4, "big"), "2147483647"),
+    ("SMALLINT", (-300).to_bytes(2, "big", signed=True), "-300"),
+    ("BIGINT", None, None),
+]
+
+
+@pytest.mark.parametrize(("key_type", "key", "expected"), KEYS)
+def test_rowkey_is_the_text_of_the_key(
+    spark: SparkSession, key_type: str, key: bytes | None, expected: str | None
+) -> None:
+    scope = Scope.of_relation(("t",), [], key_type=DataType(key_type))
+    frame = spark.createDataFrame([(key,)], to_spark_schema([KEY]))
+    row = frame.selectExpr(to_spark(bound("rowkey()", scope))).head()
+    assert row is not None
+    assert row[0] == expected
+
+
+def test_rowtime_and_rowmeta_read_the_hidden_columns(spark: SparkSession) -> None:
+    scope = Scope.of_relation(("t",), [])
+    frame = spark.createDataFrame(
+        [(datetime(2024, 2, 29, 13, 5, 6, 789_000, UTC), "clicks", 3, 42)],
+        to_spark_schema([ROWTIME, TOPIC, PARTITION, OFFSET]),
+    )
+    row = frame.selectExpr(*(to_spark(bound(f"rowmeta()->{f}", scope)) for f in ("topic", "partition", "offset")))
+    assert tuple(row.head() or ()) == ("clicks", 3, 42)
+    assert tuple(frame.selectExpr(to_spark(bound("rowtime()", scope))).head() or ()) == (1_709_211_906_789,)

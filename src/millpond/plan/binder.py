@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from sqlglot import exp
 
@@ -11,7 +11,6 @@ from millpond.errors import MillpondError
 from millpond.plan.calls import BoundCall, call, call_named
 from millpond.plan.coercion import castable, coerce, common_type, is_number
 from millpond.plan.expressions import (
-    AggregateCall,
     Case,
     Cast,
     ColumnRef,
@@ -45,10 +44,9 @@ from millpond.types import (
     StructType,
 )
 
-Extension: TypeAlias = Callable[[exp.Expression], Expr | None]
-N = TypeVar("N", bound=exp.Expression)
+Extension: TypeAlias = Callable[[exp.Expr], Expr | None]
 
-BINARY = {
+BINARY: dict[type[exp.Expr], str] = {
     exp.EQ: "=",
     exp.NEQ: "<>",
     exp.LT: "<",
@@ -58,15 +56,12 @@ BINARY = {
     exp.Mul: "*",
     exp.Div: "/",
     exp.Mod: "%",
-    exp.And: "and",
-    exp.Or: "or",
     exp.NullSafeEQ: "is not distinct from",
     exp.NullSafeNEQ: "is distinct from",
-    exp.RegexpLike: "regexp_like",
 }
 """Operators of two operands, by their name in the function table. + and - know intervals, `||` is variadic."""
 
-CLOCKS = {
+CLOCKS: dict[type[exp.Expr], str] = {
     exp.CurrentDate: "current_date",
     exp.CurrentTimestamp: "current_timestamp",
     exp.CurrentTime: "current_time",
@@ -75,17 +70,22 @@ DATE_PARTS = {"DOW": "dayofweek", "DAYOFWEEK": "dayofweek", "DOY": "dayofyear", 
 DATE_PARTS |= {"ISODOW": "isodow", "EPOCH": "epoch", "DAYOFMONTH": "day"} | {u: u.lower() for u in UNITS[:8]}
 
 
-def bind(tree: exp.Expression, scope: Scope, extend: Extension | None = None) -> Expr:
+def bind(tree: exp.Expr, scope: Scope, extend: Extension | None = None) -> Expr:
     """The typed expression that `tree` means in `scope`.
 
     `extend` is asked first for every part of the tree: what it returns stands for that part (sub-queries,
     select aliases, group expressions). Raises MillpondError with the position of the wrong token; the caller
     adds the statement's text with `error.located`.
     """
-    return _Binder(scope, extend).bind(tree)
+    try:
+        return _Binder(scope, extend).bind(tree)
+    except RecursionError:
+        raise MillpondError(
+            "UNSUPPORTED", feature="An expression this deeply nested", instead="Compute a part of it in a sub-query."
+        ) from None
 
 
-def bind_condition(tree: exp.Expression, scope: Scope, extend: Extension | None = None) -> Expr:
+def bind_condition(tree: exp.Expr, scope: Scope, extend: Extension | None = None) -> Expr:
     """`bind` for WHERE, HAVING and ON: the result is BOOLEAN, else TYPE_MISMATCH."""
     bound = bind(tree, scope, extend)
     if bound.type.name not in ("BOOLEAN", "NULL"):
@@ -104,7 +104,7 @@ class _Binder:
         self.scope = scope
         self.extend = extend
 
-    def bind(self, tree: exp.Expression) -> Expr:
+    def bind(self, tree: exp.Expr) -> Expr:
         if self.extend and (found := self.extend(tree)) is not None:
             return found
         try:
@@ -114,7 +114,7 @@ class _Binder:
                 error.position = position_of(tree)
             raise
 
-    def _bind(self, tree: exp.Expression) -> Expr:
+    def _bind(self, tree: exp.Expr) -> Expr:
         operator = BINARY.get(type(tree))
         if operator:
             return call(operator, [self.bind(tree.this), self.bind(tree.expression)])
@@ -126,25 +126,17 @@ class _Binder:
                 return method(self, tree)
         raise MillpondError("UNSUPPORTED", feature=f"'{tree.sql()}'", instead="See the expressions in the reference.")
 
-    def all(self, trees: Sequence[exp.Expression]) -> list[Expr]:
+    def all(self, trees: Sequence[exp.Expr]) -> list[Expr]:
         return [self.bind(tree) for tree in trees]
 
     # --- names ---
 
-    def column(self, node: exp.Expression) -> Expr:
+    def column(self, node: exp.Expr) -> Expr:
         if isinstance(node.this, exp.Star):
             raise MillpondError("UNSUPPORTED", feature="'*' inside an expression", instead="Name a column instead.")
         return self.path(list(node.parts) if isinstance(node, exp.Column) else [node])
 
-    def dot(self, node: exp.Expression) -> Expr:
-        """`a.b.c.d`: more dots than a column has parts, or a member of something that is no name."""
-        if isinstance(node, exp.Dot) and all(isinstance(p, exp.Identifier) for p in node.parts):
-            return self.path(list(node.parts))
-        if not isinstance(node.expression, exp.Identifier):
-            raise MillpondError("FUNCTION_NOT_FOUND", name=node.sql(), suggestion="Functions are called by one name.")
-        return self.member(self.bind(node.this), node.expression)
-
-    def path(self, parts: Sequence[exp.Expression]) -> Expr:
+    def path(self, parts: Sequence[exp.Expr]) -> Expr:
         """A dotted name: a column with or without its relation, and then members of a STRUCT."""
         names = [self.name(part) for part in parts]
         start = next((k for k in range(len(parts) - 1, 0, -1) if self.scope.has_source(names[:k])), 0)
@@ -158,10 +150,10 @@ class _Binder:
             bound = self.member(bound, part)
         return bound
 
-    def name(self, identifier: exp.Expression) -> str:
+    def name(self, identifier: exp.Expr) -> str:
         return identifier.name if identifier.args.get("quoted") else self.scope.fold(identifier.name)
 
-    def member(self, operand: Expr, field: exp.Expression) -> Expr:
+    def member(self, operand: Expr, field: exp.Expr) -> Expr:
         name = self.name(field)
         if not isinstance(operand.type, StructType):
             what = f"'{operand.name}'" if isinstance(operand, ColumnRef) else f"What '{name}' is taken from"
@@ -184,10 +176,10 @@ class _Binder:
             )
         return FieldAccess(found.type, operand, found.name)
 
-    def field_access(self, node: exp.Expression) -> Expr:
+    def field_access(self, node: exp.Expr) -> Expr:
         return self.member(self.bind(node.this), node.args["field"])
 
-    def bracket(self, node: exp.Expression) -> Expr:
+    def bracket(self, node: exp.Expr) -> Expr:
         """`array[1]`, `map['key']` and `struct['member']`."""
         operand = self.bind(node.this)
         (key,) = node.expressions
@@ -207,98 +199,100 @@ class _Binder:
 
     # --- constants ---
 
-    def literal(self, node: exp.Expression) -> Expr:
+    def literal(self, node: exp.Expr) -> Expr:
         return text_literal(node.name) if node.args.get("is_string") else number_literal(node.name)
 
-    def boolean(self, node: exp.Expression) -> Expr:
+    def boolean(self, node: exp.Expr) -> Expr:
         return Literal(BOOLEAN, bool(node.this))
 
-    def null(self, node: exp.Expression) -> Expr:
+    def null(self, node: exp.Expr) -> Expr:
         return Literal(NULL, None)
 
-    def bytes_literal(self, node: exp.Expression) -> Expr:
+    def bytes_literal(self, node: exp.Expr) -> Expr:
         return Literal(BYTES, bytes.fromhex(node.name))
 
     # --- operators ---
 
-    def add(self, node: exp.Expression) -> Expr:
+    def add(self, node: exp.Expr) -> Expr:
         return (
             self.shift(node.expression, node.this, "+")
             or self.shift(node.this, node.expression, "+")
             or call("+", [self.bind(node.this), self.bind(node.expression)])
         )
 
-    def subtract(self, node: exp.Expression) -> Expr:
+    def subtract(self, node: exp.Expr) -> Expr:
         shifted = self.shift(node.expression, node.this, "-")
         return shifted or call("-", [self.bind(node.this), self.bind(node.expression)])
 
-    def shift(self, interval: exp.Expression, moment: exp.Expression, sign: str) -> Expr | None:
+    def shift(self, interval: exp.Expr, moment: exp.Expr, sign: str) -> Expr | None:
         """`moment` moved by INTERVAL `interval`, or None if that is not an interval."""
         while isinstance(interval, exp.Paren):
             interval = interval.this
         if not isinstance(interval, exp.Interval):
             return None
-        bound = self.bind(moment)
-        for unit, amount in read_interval(interval, self.bind):
-            signed = _negative(amount) if sign == "-" else amount
-            bound = call("timestampadd", [Literal(VARCHAR, unit), signed, bound])
-        return bound
+        unit, amount = read_interval(interval, negative=sign == "-")
+        return call("timestampadd", [Literal(VARCHAR, unit), amount, self.bind(moment)])
 
-    def interval(self, node: exp.Expression) -> Expr:
+    def interval(self, node: exp.Expr) -> Expr:
         raise MillpondError(
             "UNSUPPORTED",
             feature="An INTERVAL on its own",
             instead="Add it to a time or subtract it; for the distance of two times use TIMESTAMPDIFF(unit, a, b).",
         )
 
-    def negate(self, node: exp.Expression) -> Expr:
+    def negate(self, node: exp.Expr) -> Expr:
         if isinstance(node.this, exp.Literal) and not node.this.is_string:
             return number_literal("-" + node.this.name)
         return call("negate", [self.bind(node.this)])
 
-    def unary(self, node: exp.Expression) -> Expr:
+    def negation(self, node: exp.Expr) -> Expr:
+        if isinstance(node.this, exp.Is) and isinstance(node.this.expression, exp.Null):
+            return call("is not null", [self.bind(node.this.this)])
         return call("not", [self.bind(node.this)])
 
-    def paren(self, node: exp.Expression) -> Expr:
+    def chain(self, node: exp.Expr) -> Expr:
+        """a AND b AND ... as a balanced tree: SQLite and Python both refuse very deep ones."""
+        kind, parts, left = type(node), [], node
+        while type(left) is kind:
+            parts.append(left.expression)
+            left = left.this
+        return _balanced("and" if kind is exp.And else "or", self.all([left, *reversed(parts)]))
+
+    def paren(self, node: exp.Expr) -> Expr:
         return self.bind(node.this)
 
-    def concat(self, node: exp.Expression) -> Expr:
+    def concat(self, node: exp.Expr) -> Expr:
         """a || b || c as one call."""
-        parts: list[exp.Expression] = [node]
+        parts: list[exp.Expr] = [node]
         while isinstance(parts[0], exp.DPipe):
             parts[:1] = [parts[0].this, parts[0].expression]
         return call("||", self.all(parts))
 
-    def is_null(self, node: exp.Expression) -> Expr:
+    def is_null(self, node: exp.Expr) -> Expr:
         """IS NULL, IS TRUE, IS FALSE, IS DISTINCT FROM; `IS NOT x` comes as NOT (IS x)."""
         right = node.expression
         if isinstance(right, exp.Null):
             return call("is null", [self.bind(node.this)])
         return call("is not distinct from", [self.bind(node.this), self.bind(right)])
 
-    def between(self, node: exp.Expression) -> Expr:
+    def between(self, node: exp.Expr) -> Expr:
         return call("between", self.all([node.this, node.args["low"], node.args["high"]]))
 
-    def in_list(self, node: exp.Expression) -> Expr:
+    def in_list(self, node: exp.Expr) -> Expr:
         if node.args.get("query") is not None or not node.expressions:
             raise MillpondError("UNSUPPORTED", feature="IN with a sub-query here", instead="List the values instead.")
         return call("in", self.all([node.this, *node.expressions]))
 
-    def like(self, node: exp.Expression) -> Expr:
-        text, pattern, escape = node.this, node.expression, None
-        if isinstance(pattern, exp.Escape):
-            pattern, escape = pattern.this, pattern.expression
-        name = "ilike" if isinstance(node, exp.ILike) else "like"
-        return call(name, self.all([text, pattern, *([escape] if escape is not None else [])]))
+    def like(self, node: exp.Expr) -> Expr:
+        return call("like", self.all([node.this, node.expression]))
 
-    def escaped_like(self, node: exp.Expression) -> Expr:
+    def escaped_like(self, node: exp.Expr) -> Expr:
         """`x LIKE p ESCAPE e`, which the parser nests as ESCAPE(LIKE(x, p), e)."""
-        name = "ilike" if isinstance(node.this, exp.ILike) else "like"
-        return call(name, self.all([node.this.this, node.this.expression, node.expression]))
+        return call("like", self.all([node.this.this, node.this.expression, node.expression]))
 
     # --- CASE and CAST ---
 
-    def case(self, node: exp.Expression) -> Expr:
+    def case(self, node: exp.Expr) -> Expr:
         operand = self.bind(node.this) if node.this is not None else None
         whens: list[Expr] = []
         thens: list[Expr] = []
@@ -310,15 +304,7 @@ class _Binder:
         otherwise = self.bind(default) if default is not None else None
         return make_case(whens, thens, otherwise)
 
-    def if_expression(self, node: exp.Expression) -> Expr:
-        otherwise = node.args.get("false")
-        return make_case(
-            [_condition(self.bind(node.this))],
-            [self.bind(node.args["true"])],
-            self.bind(otherwise) if otherwise is not None else None,
-        )
-
-    def cast(self, node: exp.Expression) -> Expr:
+    def cast(self, node: exp.Expr) -> Expr:
         operand, target = self.bind(node.this), type_of(node.args["to"])
         if isinstance(operand, Literal) and isinstance(operand.value, str) and _plain_time(target):
             constant = constant_cast(operand.value, target)
@@ -337,19 +323,19 @@ class _Binder:
 
     # --- functions ---
 
-    def anonymous(self, node: exp.Expression) -> Expr:
+    def anonymous(self, node: exp.Expr) -> Expr:
         return self.named(str(node.this), node.expressions)
 
-    def func(self, node: exp.Expression) -> Expr:
+    def func(self, node: exp.Expr) -> Expr:
         """A call that the grammar has a node of its own for: its arguments in the order of the node's slots."""
         assert isinstance(node, exp.Func)
-        flat: list[exp.Expression] = []
+        flat: list[exp.Expr] = []
         for slot in node.arg_types:
             value = node.args.get(slot)
-            flat.extend(v for v in (value if isinstance(value, list) else [value]) if isinstance(v, exp.Expression))
+            flat.extend(v for v in (value if isinstance(value, list) else [value]) if isinstance(v, exp.Expr))
         return self.named(node.sql_name(), flat)
 
-    def named(self, name: str, trees: Sequence[exp.Expression]) -> Expr:
+    def named(self, name: str, trees: Sequence[exp.Expr]) -> Expr:
         low = name.lower()
         if low in ROW_FUNCTIONS:
             return row_function(
@@ -371,13 +357,13 @@ class _Binder:
         args = tuple(self.argument(t, k in units) for k, t in enumerate(trees) if t is not returning)
         return call_named(BoundCall(low, args, distinct, type_of(returning) if returning else None))
 
-    def argument(self, tree: exp.Expression, unit: bool) -> Expr:
+    def argument(self, tree: exp.Expr, unit: bool) -> Expr:
         """An argument; a bare word where the function takes a unit of time is that unit."""
         if unit and isinstance(tree, exp.Column | exp.Identifier | exp.Var):
             return text_literal(tree.name)
         return self.bind(tree)
 
-    def extract(self, node: exp.Expression) -> Expr:
+    def extract(self, node: exp.Expr) -> Expr:
         part = node.this.name.upper()
         function = DATE_PARTS.get(part) or DATE_PARTS.get(part.removesuffix("S"))
         if function is None:
@@ -389,42 +375,13 @@ class _Binder:
             )
         return call_named(BoundCall(function, (self.bind(node.expression),)))
 
-    def trim(self, node: exp.Expression) -> Expr:
+    def trim(self, node: exp.Expr) -> Expr:
         side = str(node.args.get("position") or "BOTH").upper()
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "trim")
         characters = node.args.get("expression")
         return call_named(
             BoundCall(name, tuple(self.all([node.this, *([characters] if characters is not None else [])])))
         )
-
-    def round_to(self, node: exp.Expression) -> Expr:
-        """FLOOR(x), CEIL(x) and FLOOR(ts TO DAY)."""
-        to = node.args.get("to")
-        if to is not None and isinstance(node, exp.Floor):
-            return call("date_trunc", [Literal(VARCHAR, to.name), self.bind(node.this)])
-        return self.named("floor" if isinstance(node, exp.Floor) else "ceil", [node.this])
-
-    def position(self, node: exp.Expression) -> Expr:
-        return call("instr", self.all([node.this, node.args["substr"]]))
-
-    def map(self, node: exp.Expression) -> Expr:
-        keys, values = (part.expressions for part in (node.args["keys"], node.args["values"]))
-        return make_map(self.all([e for pair in zip(keys, values, strict=False) for e in pair]))
-
-    def listagg(self, node: exp.Expression) -> Expr:
-        separator = node.args.get("separator")
-        return self.named("listagg", [node.this, *([separator] if separator is not None else [])])
-
-    def filtered(self, node: exp.Expression) -> Expr:
-        """agg(x) FILTER (WHERE c): the aggregate of CASE WHEN c THEN x END."""
-        bound = self.bind(node.this)
-        condition = _condition(self.bind(node.expression.this))
-        if not isinstance(bound, AggregateCall):
-            raise MillpondError("UNSUPPORTED", feature="FILTER on something that is no aggregate", instead="Use CASE.")
-        first, *rest = bound.args or (Literal(INTEGER, 1),)
-        name = "count" if not bound.args else bound.function
-        only = Case(first.type, ((condition, first),), None)
-        return AggregateCall(bound.type, name, (only, *rest), bound.distinct)
 
 
 def make_case(whens: Sequence[Expr], thens: Sequence[Expr], otherwise: Expr | None) -> Expr:
@@ -463,10 +420,11 @@ def _unit_places(function: str, count: int) -> set[int]:
     return {k for words in fitting for k, word in enumerate(words) if word.word == "UNIT"}
 
 
-def _negative(amount: Expr) -> Expr:
-    if isinstance(amount, Literal) and isinstance(amount.value, int):
-        return Literal(amount.type, -amount.value)
-    return call("negate", [amount])
+def _balanced(operator: str, parts: list[Expr]) -> Expr:
+    if len(parts) == 1:
+        return parts[0]
+    middle = len(parts) // 2
+    return call(operator, [_balanced(operator, parts[:middle]), _balanced(operator, parts[middle:])])
 
 
 def _plain_time(target: DataType) -> bool:
@@ -497,10 +455,9 @@ CAST_HINTS = {
     ("TIMESTAMP_LTZ", "BIGINT"): "Use UNIX_MILLIS(x) for epoch milliseconds, UNIX_TIMESTAMP(x) for seconds.",
 }
 
-METHODS: dict[type[exp.Expression], Callable[[_Binder, exp.Expression], Expr]] = {
+METHODS: dict[type[exp.Expr], Callable[[_Binder, exp.Expr], Expr]] = {
     exp.Column: _Binder.column,
     exp.Identifier: _Binder.column,
-    exp.Dot: _Binder.dot,
     nodes.FieldAccess: _Binder.field_access,
     exp.Bracket: _Binder.bracket,
     exp.Literal: _Binder.literal,
@@ -511,28 +468,21 @@ METHODS: dict[type[exp.Expression], Callable[[_Binder, exp.Expression], Expr]] =
     exp.Sub: _Binder.subtract,
     exp.Interval: _Binder.interval,
     exp.Neg: _Binder.negate,
-    exp.Not: _Binder.unary,
+    exp.Not: _Binder.negation,
+    exp.And: _Binder.chain,
+    exp.Or: _Binder.chain,
     exp.Paren: _Binder.paren,
     exp.DPipe: _Binder.concat,
     exp.Is: _Binder.is_null,
     exp.Between: _Binder.between,
     exp.In: _Binder.in_list,
     exp.Like: _Binder.like,
-    exp.ILike: _Binder.like,
     exp.Escape: _Binder.escaped_like,
     exp.Case: _Binder.case,
-    exp.If: _Binder.if_expression,
     exp.Cast: _Binder.cast,
     exp.Anonymous: _Binder.anonymous,
     exp.Extract: _Binder.extract,
     exp.Trim: _Binder.trim,
-    exp.Floor: _Binder.round_to,
-    exp.Ceil: _Binder.round_to,
-    exp.StrPosition: _Binder.position,
-    exp.Filter: _Binder.filtered,
     exp.Func: _Binder.func,
-    exp.Map: _Binder.map,
-    exp.VarMap: _Binder.map,
-    exp.GroupConcat: _Binder.listagg,
 }
 """How each kind of node is bound; a node that is not here is looked up by its bases."""

@@ -39,6 +39,9 @@ from millpond.plan.stages import (
 from millpond.sql import statements as st
 from millpond.types import Column
 
+COMPACTED = {"cleanup.policy": "compact", "segment.bytes": str(64 << 20), "segment.ms": str(3_600_000)}
+"""Of a changelog's topic. Only closed segments are compacted: with Kafka's own sizes a small one never would be."""
+
 TopicLookup = Callable[[str, str], TopicFacts | None]
 """(store, topic) -> its facts, or None if there is no such topic."""
 
@@ -205,7 +208,7 @@ class Planner:
         source = self.topics(scan.store, scan.topic)
         existing = self.topics(relation.store, relation.topic)
         inferred = source.partitions if source and not existing else None
-        compacted = {} if relation.kind is RelationKind.STREAM else {"cleanup.policy": "compact"}
+        compacted = {} if relation.kind is RelationKind.STREAM else COMPACTED
         config = {**compacted, **_topic_config(given)}
         sink = EnsureTopic(
             relation.store,

@@ -84,9 +84,7 @@ class StreamEngine:
             answers.append(answer)
         return answers
 
-    async def _one(
-        self, statement: st.Statement, context: SessionContext, resume: str | None
-    ) -> Answer | Subscription:
+    async def _one(self, statement: st.Statement, context: SessionContext, resume: str | None) -> Answer | Subscription:
         loop = asyncio.get_running_loop()
         if isinstance(statement, st.Query):
             if self._is_pull(statement, context):
@@ -215,11 +213,14 @@ class StreamEngine:
         """Everything /metrics shows beside HTTP's own figures."""
         return samples(self.catalog, self.queries, self.facts, self._view_report)
 
+    async def aclose(self) -> None:
+        """End all subscriptions; on the event loop that they live on."""
+        await self.following.close()
+
     def close(self) -> None:
         """Stop answering; what runs below is stopped by its owner."""
         self.threads.shutdown(wait=False, cancel_futures=True)
         self.effects.shutdown(wait=False, cancel_futures=True)
-        self.following.close()
         self.reader.close()
 
 

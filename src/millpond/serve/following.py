@@ -1,19 +1,118 @@
-"""Temporary."""
+"""Statements whose answer has no end: SELECT on a stream or changelog, EMIT CHANGES on a view, PRINT ENTITY."""
 
-from millpond.errors import MillpondError
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+from millpond.catalog.model import RelationKind, SessionContext
+from millpond.catalog.names import resolve_store
+from millpond.catalog.reader import CatalogReader
+from millpond.plan.explain import show
+from millpond.plan.planner import entity_topic, parts
+from millpond.plan.push import PushPlan, plan_push
+from millpond.serve.answers import Change, Subscription
+from millpond.serve.evaluate import select
+from millpond.serve.push import Topic, follow_changelog, follow_stream, follow_view, ingested_of
+from millpond.serve.tail import Follower, Hub
+from millpond.sql import statements as st
+from millpond.stores.connections import Connections
+from millpond.stores.protocol import Record
+from millpond.types import VARCHAR, Column
+from millpond.views.reader import ViewReader
+
+PRINTED = (Column("key", VARCHAR), Column("value", VARCHAR))
 
 
 class Following:
-    def __init__(self, *a):
-        pass
+    """Makes subscriptions. All of them share one hub, which has one reader for each topic."""
 
-    async def query(self, *a):
-        raise MillpondError("UNSUPPORTED", feature="push", instead="")
+    def __init__(self, catalog: CatalogReader, connections: Connections, reader: ViewReader) -> None:
+        self.catalog, self.connections, self.reader = catalog, connections, reader
+        self.hub = Hub()
 
-    entity = query
+    async def query(self, query: st.Query, context: SessionContext, resume: str | None) -> Subscription:
+        """Follow a relation from now on, or from a token. Raises what `plan_push` and `serve.push` raise."""
+        plan = plan_push(query, self.catalog, context)
+        selection = select(plan.relation.columns, plan.columns, plan.exprs, plan.condition)
+        topic = Topic(self.hub, self.connections.log(plan.relation.store), plan.relation)
+        if plan.relation.kind is RelationKind.VIEW:
+            found: Subscription = await follow_view(topic, self.reader, selection, context, resume=resume)
+        elif plan.relation.kind is RelationKind.CHANGELOG:
+            start = plan.starting_position
+            found = await follow_changelog(topic, selection, context, start=start, resume=resume)
+        else:
+            found = await follow_stream(topic, selection, context, start=plan.starting_position, resume=resume)
+        return found if plan.limit is None else Limited(found, plan.limit)
 
-    def explain(self, *a):
-        return []
+    async def entity(self, statement: st.PrintEntity, context: SessionContext) -> Subscription:
+        """The records of a topic as text. Raises TOPIC_NOT_FOUND, STORE_NOT_FOUND."""
+        wanted = parts(statement.store) if statement.store else ((context.store, True),)
+        log = self.connections.log(resolve_store(self.catalog, wanted, context).name)
+        topic = entity_topic(statement.entity)
+        start = log.first_offsets if statement.from_beginning else log.end_offsets
+        offsets = await self.hub.run(lambda: start(topic))
+        printed = Printed(context, await self.hub.follow(log, topic, offsets))
+        return printed if statement.limit is None else Limited(printed, statement.limit)
 
-    def close(self):
-        pass
+    def explain(self, query: st.Query, context: SessionContext) -> list[str]:
+        """What EXPLAIN says of a followed SELECT."""
+        plan: PushPlan = plan_push(query, self.catalog, context)
+        shown = ", ".join(f"{c.name} = {show(e)}" for c, e in zip(plan.columns, plan.exprs, strict=True))
+        lines = [f"push query over topic {plan.relation.topic} of {plan.relation.fqn}", f"  Project {shown}"]
+        if plan.condition is not None:
+            lines.append(f"  Filter {show(plan.condition)}")
+        first = "its rows, then every change" if plan.relation.kind is RelationKind.VIEW else plan.starting_position
+        return [*lines, f"  from {first}"]
+
+    async def close(self) -> None:
+        """End all subscriptions."""
+        await self.hub.close()
+
+
+class Printed:
+    """A topic's records as they come: key and value as UTF-8 text, bytes that are none as replacement characters."""
+
+    def __init__(self, context: SessionContext, follower: Follower) -> None:
+        self.columns: tuple[Column, ...] = PRINTED
+        self.context = context
+        self._follower = follower
+
+    async def changes(self) -> AsyncIterator[Change]:
+        try:
+            async for batch in self._follower.batches():
+                for record in batch.records:
+                    if record.offset >= self._follower.next[record.partition]:
+                        yield _printed(record)
+                self._follower.pass_(batch)
+        finally:
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        self._follower.close()
+
+
+def _printed(record: Record) -> Change:
+    texts = [None if data is None else data.decode("utf-8", "replace") for data in (record.key, record.value)]
+    return Change("insert", texts, "", ingested_of(record))
+
+
+class Limited:
+    """A subscription that ends after `limit` rows."""
+
+    def __init__(self, inner: Subscription, limit: int) -> None:
+        self.inner, self.limit = inner, limit
+        self.columns, self.context = inner.columns, inner.context
+
+    async def changes(self) -> AsyncIterator[Change]:
+        left = self.limit
+        async for change in self.inner.changes():
+            if left <= 0:
+                break
+            yield change
+            left -= change.op != "snapshot_end"
+            if left <= 0:
+                break
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        await self.inner.aclose()

@@ -107,6 +107,9 @@ def _cast(expr: Cast) -> str:
     if target.name == "VARCHAR":
         return _to_text(operand, source, target)
     if target.name in TIMESTAMPS and source.name in (*TIMESTAMPS, "VARCHAR"):
+        if source.name == "VARCHAR" and target.name == "TIMESTAMP":
+            # Straight to TIMESTAMP_NTZ Spark would drop a zone in the text; here it is turned into UTC.
+            operand = f"TRY_CAST({operand} AS TIMESTAMP)"
         return _truncated(f"TRY_CAST({operand} AS {type_name(target)})", source, target)
     if source.name == "FLOAT" and is_decimal(target):
         # A FLOAT's shortest digits count, not those of the double that it would be widened to.

@@ -30,7 +30,7 @@ PURGE_SECONDS = 10.0
 RETRY_SECONDS = 0.2
 """Pause before a batch that could not be written is tried again."""
 PATIENCE_SECONDS = 0.5
-"""How long `add` waits for the topic to be found. Longer, and a store that is away would hold up the folding."""
+"""How long `add` waits for the topic: longer, and a store that is away would hold up the folding."""
 
 
 @dataclass(frozen=True, slots=True)

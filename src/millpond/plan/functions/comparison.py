@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from millpond.errors import MillpondError
 from millpond.plan.expressions import Call, Literal
 from millpond.plan.functions.forms import constant, ordered, quoted, quoted_spark
-from millpond.plan.functions.table import Form, Function, function
+from millpond.plan.functions.table import Function, function
 from millpond.types import BOOLEAN
 
 
@@ -70,22 +70,6 @@ def _like_sqlite(call: Call, args: Sequence[str]) -> str:
     return f"({args[0]} LIKE {args[1]}" + (f" ESCAPE {quoted(escape)})" if escape else ")")
 
 
-def _folded(form: Form, lower: str) -> Form:
-    """ILIKE as LIKE of lower-case text."""
-
-    def folded(call: Call, args: Sequence[str]) -> str:
-        assert callable(form)
-        pattern = call.args[1]
-        if isinstance(pattern, Literal) and isinstance(pattern.value, str):
-            low = Literal(pattern.type, pattern.value.lower())
-            call = Call(call.type, call.function, (call.args[0], low, *call.args[2:]))
-            quote = quoted if "mp_" in lower else quoted_spark
-            return form(call, [lower.format(args[0]), quote(low.value), *args[2:]])
-        return form(call, [lower.format(args[0]), lower.format(args[1]), *args[2:]])
-
-    return folded
-
-
 FUNCTIONS: tuple[Function, ...] = (
     _compare("=", "({0} = {1})", "="),
     _compare("<>", "({0} <> {1})", "<>"),
@@ -103,12 +87,4 @@ FUNCTIONS: tuple[Function, ...] = (
     function("or", "BOOLEAN, BOOLEAN", BOOLEAN, "({0} OR {1})", "({0} OR {1})", operator=True),
     function("not", "BOOLEAN", BOOLEAN, "(NOT {0})", "(NOT {0})", operator=True),
     function("like", "VARCHAR, VARCHAR, [LITERAL]", BOOLEAN, _like_spark, _like_sqlite, operator=True),
-    function(
-        "ilike",
-        "VARCHAR, VARCHAR, [LITERAL]",
-        BOOLEAN,
-        _folded(_like_spark, "lower({0})"),
-        _folded(_like_sqlite, "mp_lower({0})"),
-        operator=True,
-    ),
 )

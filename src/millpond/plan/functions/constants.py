@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from millpond.errors import MillpondError
 from millpond.plan.expressions import LiteralValue
-from millpond.plan.functions.datetime_pattern import parse_pattern
+from millpond.plan.functions.datetime_pattern import check_for_reading, parse_pattern
 from millpond.plan.functions.java_regex import compile_regex, replacement_groups
 from millpond.plan.functions.json_path import parse_path, write_path
 
@@ -39,11 +39,20 @@ def _text(kind: str, value: LiteralValue) -> str:
     raise MillpondError("INVALID_CONSTANT", kind=kind, text=value, reason="it must be text in quotes")
 
 
+def reading_pattern(value: LiteralValue) -> LiteralValue:
+    """A date and time pattern such as 'yyyy-MM-dd HH:mm:ss', to read times with."""
+    return _pattern(value, check_for_reading)
+
+
 def pattern(value: LiteralValue) -> LiteralValue:
-    """A date and time pattern such as 'yyyy-MM-dd HH:mm:ss'."""
+    """A date and time pattern to write times with."""
+    return _pattern(value, parse_pattern)
+
+
+def _pattern(value: LiteralValue, check: Callable[[str], object]) -> LiteralValue:
     text = _text("date pattern", value)
     try:
-        parse_pattern(text)
+        check(text)
     except ValueError as error:
         raise MillpondError("INVALID_CONSTANT", kind="date pattern", text=text, reason=error) from None
     return text
@@ -80,7 +89,8 @@ def json_path(value: LiteralValue) -> LiteralValue:
 
 CHECKS: dict[str, Callable[[LiteralValue], LiteralValue]] = {
     "UNIT": unit,
-    "PATTERN": pattern,
+    "FORMAT": pattern,
+    "PATTERN": reading_pattern,
     "REGEX": regex,
     "REPLACEMENT": replacement,
     "JSONPATH": json_path,

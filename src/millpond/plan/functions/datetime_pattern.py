@@ -76,3 +76,13 @@ def _part(found: re.Match[str]) -> Part:
     if set(text) & set("{}#"):
         raise ValueError(f"'{text}' must stand in quotes")
     return Part("", 0, text)
+
+
+def check_for_reading(pattern: str) -> None:
+    """ValueError for what can be written but not read: Spark stops at names of days and at quarters."""
+    parts = parse_pattern(pattern)
+    for before, part in zip((None, *parts), parts, strict=False):
+        if part.letter and part.letter in "EQq":
+            raise ValueError(f"'{part.letter}' can be written but not read")
+        if part.letter == "S" and before is not None and before.letter and before.letter not in "[]":
+            raise ValueError("a fraction (S) is read only after a separator")

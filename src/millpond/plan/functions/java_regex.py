@@ -46,7 +46,9 @@ def _translate(pattern: str) -> str:
             return re.escape(quoted)
         if bracket:
             depth = max(0, depth + (1 if bracket == "[" else -1))
-            return str(bracket) if bracket == "]" or depth == 1 else "\\["
+            if depth > 1:
+                raise ValueError("a class of characters inside another one is not supported; write \\[ for a bracket")
+            return str(bracket)
         return _escaped(escaped)
 
     named_groups = re.sub(r"(?<!\\)\(\?<(?=[A-Za-z])", "(?P<", pattern)

@@ -5,7 +5,7 @@ ANY, NUMBER, INTEGRAL, DATETIME (DATE or a timestamp), INSTANT (a timestamp; a D
 but arrays, maps and structs), PRINTABLE (a scalar, cast to VARCHAR),
 ARRAY, MAP, STRUCT, T (all T's take their common type), ARRAY<T>, MAP<K>, S (as T, of
 scalars that are compared: a text constant beside a number is a number), OPERAND (numbers of one kind; a decimal
-keeps its own precision), UNIT, PATTERN, REGEX, REPLACEMENT,
+keeps its own precision), UNIT, PATTERN (to read times), FORMAT (to write them), REGEX, REPLACEMENT,
 JSONPATH and LITERAL (constants, checked when the statement is read). ``...`` repeats the last word,
 ``[X]`` is optional, ``[X = 1]`` is filled in.
 """

@@ -225,7 +225,7 @@ FUNCTIONS: tuple[Function, ...] = (
     ),
     function(
         "from_unixtime",
-        "BIGINT, [PATTERN = 'yyyy-MM-dd HH:mm:ss']",
+        "BIGINT, [FORMAT = 'yyyy-MM-dd HH:mm:ss']",
         VARCHAR,
         f"date_format({_epoch('SECOND')}, {{1}})",
         "mp_date_format(mp_from_epoch({0}, 1000000), {1})",
@@ -282,10 +282,10 @@ FUNCTIONS: tuple[Function, ...] = (
         "mp_to_date({0})",
         aliases=("!", "to_date", "date"),
     ),
-    function("date_format", "INSTANT, PATTERN", VARCHAR, "date_format({0}, {1})", "mp_date_format({0}, {1})"),
+    function("date_format", "INSTANT, FORMAT", VARCHAR, "date_format({0}, {1})", "mp_date_format({0}, {1})"),
     function(
         "date_format_text",
-        "VARCHAR, PATTERN",
+        "VARCHAR, FORMAT",
         VARCHAR,
         "date_format(try_cast({0} AS TIMESTAMP), {1})",
         "mp_date_format(mp_text_to_timestamp({0}), {1})",

@@ -1,0 +1,205 @@
+"""Push queries: the rows of a relation as they come, each with a token to go on from.
+
+`follow_stream` and `follow_changelog` refuse what can be refused, then return a `Subscription`; so does `follow_view`
+in `push_view`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from millpond.catalog.model import Relation, SessionContext
+from millpond.serve.answers import Change
+from millpond.serve.evaluate import Row, Selection
+from millpond.serve.shown import Shown
+from millpond.serve.tail import Batch, Follower, Hub
+from millpond.serve.token import Token, check_not_expired, decode_token
+from millpond.stores.formats.records import key_columns, key_row, value_decoder
+from millpond.stores.formats.undecodable import UndecodableError
+from millpond.stores.protocol import Log, Record
+from millpond.views.rows import header_millis
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A relation's topic and who follows it."""
+
+    hub: Hub
+    log: Log
+    relation: Relation
+
+    async def start(self, position: str) -> dict[int, int]:
+        """Offsets of 'latest', 'earliest', or epoch milliseconds as text."""
+        name = self.relation.topic
+        if position == "latest":
+            return await self.hub.run(lambda: self.log.end_offsets(name))
+        if position == "earliest":
+            return await self.hub.run(lambda: self.log.first_offsets(name))
+        return await self.hub.run(lambda: self.log.offsets_at(name, int(position)))
+
+    async def resumed(self, text: str, query: str) -> Token:
+        """The place that a token stands for. Raises INVALID_TOKEN, TOKEN_EXPIRED."""
+        token = decode_token(text, self.relation.id, query)
+        name, log = self.relation.topic, self.log
+        firsts, ends, found = await self.hub.run(
+            lambda: (log.first_offsets(name), log.end_offsets(name), log.describe(name))
+        )
+        check_not_expired(token, name, firsts, ends, found.config, _now())
+        return token
+
+    async def follow(self, offsets: Mapping[int, int]) -> Follower:
+        return await self.hub.follow(self.log, self.relation.topic, offsets)
+
+
+class Follow:
+    """A push query over a topic. Satisfies `Subscription`; the kinds differ in what they make of a record."""
+
+    def __init__(self, topic: Topic, selection: Selection, context: SessionContext, follower: Follower) -> None:
+        self.columns = selection.columns
+        self.context = context
+        self.skipped = 0
+        """Records passed over because they do not decode."""
+        self._topic = topic
+        self._selection = selection
+        self._follower = follower
+
+    async def changes(self) -> AsyncIterator[Change]:
+        """Changes until `aclose`. Raises SUBSCRIBER_TOO_SLOW, STORE_UNREACHABLE."""
+        try:
+            async for batch in self._follower.batches():
+                for change in self._of(batch):
+                    yield change
+        finally:
+            await self.aclose()
+
+    async def aclose(self) -> None:
+        """Let go of everything; `changes` ends."""
+        self._follower.close()
+
+    def _of(self, batch: Batch) -> Iterator[Change]:
+        """The changes of a batch; each moves the place for its token before it is taken."""
+        relation = self._topic.relation
+        rows = batch.made(relation.id, lambda records: decoded(relation, records))
+        place = self._follower.next
+        for record, row in zip(batch.records, rows, strict=True):
+            if record.offset < place[record.partition]:
+                continue
+            place[record.partition] = record.offset + 1
+            if isinstance(row, UndecodableError):
+                self.skipped += 1
+                continue
+            change = self._change(record, row)
+            if change is not None:
+                yield change
+        self._follower.pass_(batch)
+
+    def _change(self, record: Record, row: Row | None) -> Change | None:
+        """What a record means; `row` is None for a delete."""
+        raise NotImplementedError
+
+    def _token(self, record: Record) -> str:
+        written_at = record.timestamp if record.timestamp > 0 else _now()
+        place = dict(self._follower.next)
+        return Token(self._topic.relation.id, self._selection.fingerprint, place, written_at).encode()
+
+
+class FollowStream(Follow):
+    """Every record is an 'insert'."""
+
+    def _change(self, record: Record, row: Row | None) -> Change | None:
+        found = None if row is None else self._selection.apply(row)
+        return None if found is None else Change("insert", found, self._token(record), ingested_of(record))
+
+
+class FollowChangelog(Follow):
+    """The last record of a key counts: 'upsert' and 'delete'."""
+
+    def __init__(
+        self,
+        topic: Topic,
+        selection: Selection,
+        context: SessionContext,
+        follower: Follower,
+        *,
+        resumed: bool = False,
+    ) -> None:
+        super().__init__(topic, selection, context, follower)
+        names = [c.name for c in key_columns(topic.relation)]
+        self._shown = Shown(selection, by_key=selection.only_uses(names), begun_before=resumed)
+
+    def _change(self, record: Record, row: Row | None) -> Change | None:
+        found = None if row is None else self._selection.apply(row)
+        if found is not None:
+            self._shown.add(record.key)
+            return Change("upsert", found, self._token(record), ingested_of(record))
+        deleted = key_row(self._topic.relation, record.key)
+        if not self._shown.remove(record.key, deleted, is_delete=row is None):
+            return None
+        return Change("delete", self._selection.project(deleted), self._token(record), ingested_of(record))
+
+
+def decoded(relation: Relation, records: Sequence[Record]) -> list[Row | UndecodableError | None]:
+    """The row of each record: None for a delete, the reason for one that does not decode."""
+    decode = value_decoder(relation)
+    return [_decoded(relation, decode, r) for r in records]
+
+
+def _decoded(relation: Relation, decode: Any, record: Record) -> Row | UndecodableError | None:
+    try:
+        if record.value is None:
+            key_row(relation, record.key)  # a key that does not decode is found here, once for all
+            return None
+        row: Row = decode(record.key, record.value)
+    except UndecodableError as error:
+        return error
+    return row
+
+
+def ingested_of(record: Record) -> int | None:
+    """Epoch milliseconds at which the source event came in."""
+    return header_millis(record.headers) or (record.timestamp if record.timestamp > 0 else None)
+
+
+async def follow_stream(
+    topic: Topic,
+    selection: Selection,
+    context: SessionContext,
+    *,
+    start: str = "latest",
+    resume: str | None = None,
+) -> FollowStream:
+    """A stream's rows from `start` (latest, earliest or epoch ms as text) or from a token.
+
+    Raises INVALID_TOKEN, TOKEN_EXPIRED, TOPIC_NOT_FOUND, STORE_UNREACHABLE.
+    """
+    if resume is None:
+        offsets: Mapping[int, int] = await topic.start(start)
+    else:
+        offsets = (await topic.resumed(resume, selection.fingerprint)).offsets
+    return FollowStream(topic, selection, context, await topic.follow(offsets))
+
+
+async def follow_changelog(
+    topic: Topic,
+    selection: Selection,
+    context: SessionContext,
+    *,
+    start: str = "latest",
+    resume: str | None = None,
+) -> FollowChangelog:
+    """A changelog's changes from `start` (latest, earliest or epoch ms as text) or from a token.
+
+    Raises INVALID_TOKEN, TOKEN_EXPIRED, TOPIC_NOT_FOUND, STORE_UNREACHABLE.
+    """
+    if resume is None:
+        offsets: Mapping[int, int] = await topic.start(start)
+    else:
+        offsets = (await topic.resumed(resume, selection.fingerprint)).offsets
+    return FollowChangelog(topic, selection, context, await topic.follow(offsets), resumed=resume is not None)
+
+
+def _now() -> int:
+    return int(time.time() * 1000)
