@@ -16,14 +16,15 @@ from harness.clicks import url_of
 from harness.command_line import engine_names, interruptible, plain
 from harness.folders import run_folder
 from harness.latency_run import (
+    SPAWN,
     Latency,
     Plan,
     measure,
-    probe_pipe,
     pull_observer,
     push_observer,
     topic_observer,
 )
+from harness.observers import Probes
 from harness.peer_install import PeerUnavailableError
 from harness.peers import LATENCY_PEERS, Peer, chosen, running_peer
 from harness.progress import progress
@@ -97,16 +98,13 @@ def of_millpond(server: EmbeddedServer, plan: Plan) -> Lines:
         create_stream(statements, "clicks")
         create_view(statements)
         statements.close()
-        read, write = probe_pipe()
+        probes: Probes = SPAWN.Queue()
         observers = [
-            pull_observer(PULL, server.port, PROBES, read),
+            pull_observer(PULL, server.port, PROBES, probes),
             push_observer(PUSH, server.port),
             topic_observer(CHANGELOG, server.uris, topic_like(server.uris, topic_prefix())),
         ]
-        return {
-            line.observer: line
-            for line in measure(server.uris, "clicks", plan, observers, server.check, write)
-        }
+        return measure(server.uris, "clicks", plan, observers, server.check, probes)
 
 
 def of_peer(peer: Peer, uris: str, plan: Plan, folder: Path) -> Latency | str:
@@ -117,8 +115,8 @@ def of_peer(peer: Peer, uris: str, plan: Plan, folder: Path) -> Latency | str:
     try:
         with running_peer(peer, uris, source, sink, folder) as running:
             observer = topic_observer(peer.told, uris, sink)
-            return measure(uris, source, plan, [observer], running.check)[0]
-    except PeerUnavailableError as e:
+            return measure(uris, source, plan, [observer], running.check)[peer.told]
+    except (PeerUnavailableError, TimeoutError) as e:
         return f"not measured: {e}"
 
 

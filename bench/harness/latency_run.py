@@ -12,7 +12,7 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from harness.charging import Seen, charge
-from harness.observers import Signals, watch_pull, watch_push, watch_topic
+from harness.observers import Probes, Signals, observe, watch_pull, watch_push, watch_topic
 from harness.percentiles import Percentiles, percentiles
 from harness.progress import progress
 from harness.sender import Pace, SentLog, send_clicks
@@ -37,10 +37,10 @@ class Plan:
 
 @dataclass(slots=True)
 class Observer:
-    """A process that runs `target(*args, signals)`; `keys` if it sees only some urls."""
+    """A process that runs `watch(*args, signals)`; `keys` if it sees only some urls."""
 
     name: str
-    target: Callable[..., None]
+    watch: Callable[..., None]
     args: tuple[Any, ...]
     keys: frozenset[str] | None = None
     signals: Signals = field(init=False)
@@ -49,14 +49,13 @@ class Observer:
     def process(self) -> SpawnProcess:
         self.result, theirs = SPAWN.Pipe(duplex=False)
         self.signals = Signals(SPAWN.Event(), SPAWN.Event(), theirs)
-        return SPAWN.Process(target=self.target, args=(*self.args, self.signals), daemon=True)
+        return SPAWN.Process(target=observe, args=(self.watch, self.args, self.signals), daemon=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """What one observer saw, in milliseconds; `missing` rows were not covered in time."""
+    """What an observer saw, in milliseconds; `missing` rows were not covered in time."""
 
-    observer: str
     figures: Percentiles
     missing: int
     by_second: list[float]
@@ -71,13 +70,8 @@ def push_observer(name: str, port: int) -> Observer:
     return Observer(name, watch_push, (port,))
 
 
-def pull_observer(name: str, port: int, urls: frozenset[str], sent: Connection) -> Observer:
+def pull_observer(name: str, port: int, urls: frozenset[str], sent: Probes) -> Observer:
     return Observer(name, watch_pull, (port, urls, sent), urls)
-
-
-def probe_pipe() -> tuple[Connection, Connection]:
-    """(to read, to write): how the sender tells the pull observer what it sent."""
-    return SPAWN.Pipe(duplex=False)
 
 
 def measure(
@@ -86,9 +80,9 @@ def measure(
     plan: Plan,
     observers: Sequence[Observer],
     check: Callable[[], None],
-    probes: Connection | None = None,
-) -> list[Latency]:
-    """Run the sender against `topic` and see what the observers see.
+    probes: Probes | None = None,
+) -> dict[str, Latency | str]:
+    """Run the sender against `topic`; what each observer saw, or why it saw nothing, by its name.
 
     `check` raises if the engine has ended. Raises TimeoutError, RuntimeError.
     """
@@ -108,7 +102,7 @@ def measure(
         time.sleep(DRAIN_SECONDS)
         for observer in observers:
             observer.signals.stop.set()
-        return [_latency(observer, sent, plan.rate) for observer in observers]
+        return {observer.name: _latency(observer, sent, plan.rate) for observer in observers}
 
 
 def _wait_for_output(observer: Observer, check: Callable[[], None]) -> None:
@@ -142,15 +136,17 @@ def _received(connection: Connection, seconds: float, who: str) -> Any:
     raise RuntimeError(f"{who} gave no result")
 
 
-def _latency(observer: Observer, sent: SentLog, rate: float) -> Latency:
-    outputs: list[Seen] = _received(observer.result, 60, observer.name)
+def _latency(observer: Observer, sent: SentLog, rate: float) -> Latency | str:
+    outputs: list[Seen] | str = _received(observer.result, 60, observer.name)
+    if isinstance(outputs, str):
+        return outputs
     rows = [row for row in sent.measured if observer.keys is None or row.key in observer.keys]
     charged = charge(rows, outputs)
     if not charged.latencies:
-        raise RuntimeError(f"{observer.name} saw none of {len(rows)} rows")
+        return f"not measured: none of {len(rows)} rows was seen"
     share = rate * len(rows) / len(sent.measured)
     by_second = _worst_of_each(charged.latencies, max(1, round(share)))
-    return Latency(observer.name, percentiles(charged.latencies), charged.missing, by_second)
+    return Latency(percentiles(charged.latencies), charged.missing, by_second)
 
 
 def _worst_of_each(latencies: Sequence[float], size: int) -> list[float]:

@@ -10,10 +10,13 @@ import json
 import select
 import socket
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event
+from queue import Empty
+from typing import Any, TypeAlias
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 
@@ -29,6 +32,9 @@ FETCH_WAIT_MS = 10
 PULL_PAUSE = 0.001
 """Seconds between two rounds of asking for rows that are not there yet: at most 1,000 rounds a second."""
 
+Probes: TypeAlias = "Queue[tuple[str, int]]"
+"""How the sender tells the pull observer (url, count) of each row as it goes out."""
+
 TICK = 0.2
 """Seconds after which an observer looks whether it shall stop."""
 
@@ -40,6 +46,15 @@ class Signals:
     seen: Event
     stop: Event
     result: Connection
+
+
+def observe(watch: Callable[..., None], args: Sequence[Any], signals: Signals) -> None:
+    """The process: `watch(*args, signals)`. If it fails, its result is a text that says why."""
+    try:
+        watch(*args, signals)
+    except Exception as e:  # noqa: BLE001 - the boundary of the process: the others go on
+        signals.result.send(f"not measured: {e}")
+        signals.seen.set()
 
 
 def watch_topic(uris: str, topic: str, signals: Signals) -> None:
@@ -86,19 +101,13 @@ def watch_push(port: int, signals: Signals) -> None:
     signals.result.send(_of_pieces(pieces))
 
 
-def watch_pull(port: int, urls: frozenset[str], sent: Connection, signals: Signals) -> None:
-    """Asks for each of `urls` that got a click, again and again, until the answer covers the click.
-
-    `sent` says (url, count) of each row as it goes out.
-    """
+def watch_pull(port: int, urls: frozenset[str], sent: Probes, signals: Signals) -> None:
+    """Asks for each of `urls` that got a click, again and again, until the answer covers the click."""
     server = Statements(port)
     wanted: dict[str, int] = {}
     outputs: list[Seen] = []
     while not signals.stop.is_set():
-        while sent.poll(0 if wanted else TICK):
-            url, count = sent.recv()
-            if url in urls:
-                wanted[url] = count
+        wanted.update((url, visits) for url, visits in _told(sent, 0 if wanted else TICK) if url in urls)
         for url in list(wanted):
             output = _ask(server, url)
             outputs.append(output)
@@ -109,6 +118,16 @@ def watch_pull(port: int, urls: frozenset[str], sent: Connection, signals: Signa
             time.sleep(PULL_PAUSE)
     server.close()
     signals.result.send(outputs)
+
+
+def _told(sent: Probes, patience: float) -> Iterator[tuple[str, int]]:
+    """What there is to read, the first of it waited for."""
+    try:
+        yield sent.get(patience > 0, patience)
+        while True:
+            yield sent.get_nowait()
+    except Empty:
+        return
 
 
 def _ask(server: Statements, url: str) -> Seen:
@@ -125,7 +144,9 @@ def _of_pieces(pieces: Iterable[tuple[int, bytes]]) -> list[Seen]:
     """The changes in a streamed answer, each at the time of the piece that completed its line."""
     lines = ChunkedLines()
     timed = [(at, json.loads(line)) for at, data in pieces for line in lines.feed(data)]
-    if broken := [line for _, line in timed if "error" in line] or lines.status != 200:
-        raise ValueError(f"the push query ended with status {lines.status}: {broken}")
+    if broken := [line["error"] for _, line in timed if "error" in line]:
+        raise ValueError(broken[0].get("message"))
+    if lines.status != 200:
+        raise ValueError(f"the push query was answered with HTTP status {lines.status}")
     changes = [(at, line["row"]) for at, line in timed if line.get("op") in ("insert", "update")]
     return [Seen(row[0], int(row[1]), at) for at, row in changes]

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,10 +74,8 @@ def pin(pids: Iterable[int], cores: set[int]) -> None:
     """Let all threads of the processes run on `cores` only; threads that they start inherit it."""
     for pid in pids:
         for thread in _numbers(PROC / str(pid) / "task"):
-            try:
+            with suppress(ProcessLookupError):
                 os.sched_setaffinity(thread, cores)
-            except ProcessLookupError:
-                continue
 
 
 def end(process: subprocess.Popen[bytes], grace: float = 60) -> None:
@@ -98,10 +97,14 @@ def _kill_left(born: dict[int, str | None], patience: float = 5) -> None:
     deadline = time.monotonic() + patience
     while left := [pid for pid, birth in born.items() if birth and _birth(pid) == birth]:
         if time.monotonic() > deadline:
-            for pid in left:
-                os.kill(pid, signal.SIGKILL)
-            return
+            _kill(left)
         time.sleep(0.05)
+
+
+def _kill(pids: Iterable[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def _pids() -> list[int]:

@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
+from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Event
 
 from confluent_kafka import Producer
@@ -37,8 +38,12 @@ class SentLog:
         return self.rows[self.measured_from :]
 
 
-def send_clicks(uris: str, topic: str, pace: Pace, probes: Connection | None, result: Connection) -> None:
+def send_clicks(
+    uris: str, topic: str, pace: Pace, probes: Queue[tuple[str, int]] | None, result: Connection
+) -> None:
     """The process: send, tell `probes` each row as it goes out, then send the SentLog to `result`."""
+    if probes is not None:
+        probes.cancel_join_thread()  # an observer that failed reads no more
     producer = Producer(
         {"bootstrap.servers": uris, "linger.ms": 0, "acks": "all", "partitioner": "murmur2_random"}
     )
@@ -55,7 +60,7 @@ def send_clicks(uris: str, topic: str, pace: Pace, probes: Connection | None, re
         sent = _send(producer, topic, chance, counts)
         rows.append(sent)
         if probes is not None:
-            probes.send((sent.key, sent.visits))
+            probes.put((sent.key, sent.visits))
     producer.flush(30)
     result.send(SentLog(rows, measured_from, late * 1000))
 

@@ -19,6 +19,7 @@ from millpond.config import Settings
 from millpond.datadir import check_space, claim
 from millpond.embedded import demo as clickstream
 from millpond.embedded.broker import Broker
+from millpond.embedded.keeper import BrokerKeeper
 from millpond.errors import MillpondError
 from millpond.jvm.locate import broker_classpath, find_java
 from millpond.plan.nodes import Sink
@@ -81,7 +82,9 @@ class Server:
                 self.settings.broker_memory,
             )
             self.broker.start()
-            stack.callback(self.broker.stop)
+            keeper = BrokerKeeper(self.broker)
+            keeper.start()
+            stack.callback(keeper.stop)
 
     def _start_engine(self, stack: ExitStack) -> None:
         settings = self.settings

@@ -83,34 +83,17 @@ async def world(tmp_path: Path) -> AsyncIterator[World]:
 
 
 async def take(subscription: Any, count: int, seconds: float = 10) -> list[Change]:
-    """The next `count` changes; the subscription is left open."""
-    found: list[Change] = []
-    async with asyncio.timeout(seconds):
-        async for change in iterate(subscription):
-            found.append(change)
-            if len(found) == count:
-                break
-    return found
-
-
-def iterate(subscription: Any) -> AsyncIterator[Change]:
-    """The one iterator of a subscription, so that taking can go on."""
+    """The next `count` changes, fewer if it ends. The subscription stays open, unless the time runs out."""
     if not hasattr(subscription, "iterator"):
         subscription.iterator = subscription.changes()
-    return Unclosed(subscription.iterator)
-
-
-class Unclosed:
-    """An iterator that a broken-off loop does not close."""
-
-    def __init__(self, inner: AsyncIterator[Change]) -> None:
-        self.inner = inner
-
-    def __aiter__(self) -> Unclosed:
-        return self
-
-    async def __anext__(self) -> Change:
-        return await anext(self.inner)
+    found: list[Change] = []
+    async with asyncio.timeout(seconds):
+        while len(found) < count:
+            change = await anext(subscription.iterator, None)
+            if change is None:
+                break
+            found.append(change)
+    return found
 
 
 async def nothing_more(subscription: Any) -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from pyspark.errors import PySparkException
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -120,7 +120,7 @@ REASONS: list[tuple[tuple[Column, ...], bytes, str]] = [
 def test_a_record_that_does_not_decode_says_why_and_where(
     spark: SparkSession, columns: tuple[Column, ...], record: bytes, reason: str
 ) -> None:
-    with pytest.raises(PySparkException) as stopped:
+    with pytest.raises(Py4JJavaError) as stopped:
         decoded(records_frame(spark, [record]), columns, "json", error_handling="TERMINATE").collect()
     assert "undecodable record at topic 't', partition 0, offset 0: " in str(stopped.value)
     assert reason in str(stopped.value)
@@ -184,7 +184,7 @@ def test_primitives_have_the_bytes_of_kafka_s_serializers(
 
 
 def test_a_primitive_of_another_length_is_undecodable(spark: SparkSession) -> None:
-    with pytest.raises(PySparkException, match="column 'c': 3 bytes are not a BIGINT of 8 bytes"):
+    with pytest.raises(Py4JJavaError, match="column 'c': 3 bytes are not a BIGINT of 8 bytes"):
         decoded(records_frame(spark, [b"abc"]), column(BIGINT), "primitive", error_handling="TERMINATE").collect()
 
 

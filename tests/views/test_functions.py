@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterator
 from typing import Any
@@ -9,12 +10,12 @@ from typing import Any
 import pytest
 
 from millpond.errors import MillpondError
-from millpond.plan.expressions import ColumnRef, Expr
+from millpond.plan.expressions import ColumnRef, Expr, Literal
 from millpond.plan.scope import Scope
-from millpond.types import Column
+from millpond.types import VARCHAR, Column
 from millpond.views.expressions import to_sqlite
 from millpond.views.functions import register
-from millpond.views.values import from_sqlite_value, row_encoder
+from millpond.views.values import from_sqlite_value, row_encoder, to_sqlite_value
 from tests.plan.functions.cases import (
     GROUP,
     GROUP_ROWS,
@@ -75,3 +76,60 @@ def test_what_has_no_view_store_form_is_refused_by_name(sql: str) -> None:
     with pytest.raises(MillpondError) as error:
         to_sqlite(bound(sql, scope), _column)
     assert error.value.name == "NOT_IN_PULL_QUERY"
+
+
+NOT_A_NUMBER = {
+    "f + 1": None,
+    "- f": None,
+    "abs(f)": None,
+    "sqrt(f)": None,
+    "round(f, 1)": None,
+    "cast(f as integer)": None,
+    "cast(f as varchar)": "NaN",
+    "f > 1e308": True,
+    "sum(f)": None,
+    "avg(f)": None,
+    "stddev(f)": None,
+}
+
+
+@pytest.mark.parametrize(("sql", "expected"), NOT_A_NUMBER.items())
+def test_nan_never_counts_as_zero(sql: str, expected: object) -> None:
+    connection = sqlite3.connect(":memory:")
+    register(connection)
+    _fill(connection, "grouped", GROUP, [(None, None, math.nan, None), (None, None, math.nan, None)])
+    assert evaluate(connection, bound(sql, group_scope()), "grouped") == expected
+    connection.close()
+
+
+def test_constants_may_be_parameters_but_for_those_that_decide_the_form(connection: sqlite3.Connection) -> None:
+    expr = bound("timestampdiff(minute, dt, ts) > 5 and date_format(ts, 'yyyy') = '2024'", sample_scope())
+    values: list[Any] = []
+
+    def parameter(literal: Literal) -> str:
+        values.append(to_sqlite_value(literal.type, literal.value))
+        return f"?{len(values)}"
+
+    text = to_sqlite(expr, _column, parameter)
+    assert values == [5, "2024"]
+    assert connection.execute(f"SELECT {text} FROM sample", values).fetchone() == (1,)
+
+
+def test_like_looks_at_case() -> None:
+    connection = sqlite3.connect(":memory:")
+    register(connection)
+    assert connection.execute("SELECT 'A' LIKE 'a'").fetchone() == (0,)
+    connection.close()
+
+
+def test_a_value_that_would_fill_the_memory_is_an_error_of_sqlite(connection: sqlite3.Connection) -> None:
+    with pytest.raises(sqlite3.DataError):
+        evaluate(connection, bound("repeat('x', 200000000)", sample_scope()), "sample")
+
+
+AWKWARD = ["it's", "a\\b", "nul\0inside", "\0", "new\nline", "?1", "😀"]
+
+
+@pytest.mark.parametrize("value", AWKWARD)
+def test_any_text_survives_as_a_constant(connection: sqlite3.Connection, value: str) -> None:
+    assert evaluate(connection, Literal(VARCHAR, value), "sample") == value

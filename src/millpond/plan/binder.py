@@ -8,13 +8,11 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from millpond.errors import MillpondError
+from millpond.plan.building import balanced, condition, make_case, make_cast, make_element, make_map
 from millpond.plan.calls import BoundCall, call, call_named
-from millpond.plan.coercion import castable, coerce, common_type, is_number
+from millpond.plan.coercion import coerce
 from millpond.plan.expressions import (
-    Case,
-    Cast,
     ColumnRef,
-    Element,
     Expr,
     FieldAccess,
     Literal,
@@ -22,7 +20,7 @@ from millpond.plan.expressions import (
 from millpond.plan.functions.constants import UNITS
 from millpond.plan.functions.table import find_functions
 from millpond.plan.intervals import read_interval
-from millpond.plan.literals import constant_cast, number_literal, text_literal
+from millpond.plan.literals import number_literal, text_literal
 from millpond.plan.row_functions import ROW_FUNCTIONS, row_function
 from millpond.plan.scope import Scope
 from millpond.sql import nodes
@@ -31,16 +29,8 @@ from millpond.sql.type_trees import type_of
 from millpond.types import (
     BOOLEAN,
     BYTES,
-    DATE,
-    INTEGER,
     NULL,
-    TIME,
-    TIMESTAMP,
-    TIMESTAMP_LTZ,
     VARCHAR,
-    ArrayType,
-    DataType,
-    MapType,
     StructType,
 )
 
@@ -185,17 +175,7 @@ class _Binder:
         (key,) = node.expressions
         if isinstance(operand.type, StructType) and isinstance(key, exp.Literal):
             return self.member(operand, exp.to_identifier(key.name, quoted=True))
-        index = self.bind(key)
-        wanted = operand.type.key if isinstance(operand.type, MapType) else INTEGER
-        if not isinstance(operand.type, ArrayType | MapType) or not _indexes(index, operand.type):
-            raise MillpondError(
-                "TYPE_MISMATCH",
-                what=f"{operand.type}",
-                given=f"indexed with {index.type}",
-                instead="An ARRAY takes a number from 1, a MAP a key of its key type, a STRUCT a member's name.",
-            )
-        element = operand.type.value if isinstance(operand.type, MapType) else operand.type.element
-        return Element(element, operand, coerce(index, wanted))
+        return make_element(operand, self.bind(key))
 
     # --- constants ---
 
@@ -252,11 +232,8 @@ class _Binder:
 
     def chain(self, node: exp.Expr) -> Expr:
         """a AND b AND ... as a balanced tree: SQLite and Python both refuse very deep ones."""
-        kind, parts, left = type(node), [], node
-        while type(left) is kind:
-            parts.append(left.expression)
-            left = left.this
-        return _balanced("and" if kind is exp.And else "or", self.all([left, *reversed(parts)]))
+        parts = list(node.flatten(unnest=False))
+        return balanced("and" if isinstance(node, exp.And) else "or", self.all(parts))
 
     def paren(self, node: exp.Expr) -> Expr:
         return self.bind(node.this)
@@ -298,28 +275,14 @@ class _Binder:
         thens: list[Expr] = []
         for branch in node.args["ifs"]:
             when = self.bind(branch.this)
-            whens.append(call("=", [operand, when]) if operand is not None else _condition(when))
+            whens.append(call("=", [operand, when]) if operand is not None else condition(when))
             thens.append(self.bind(branch.args["true"]))
         default = node.args.get("default")
         otherwise = self.bind(default) if default is not None else None
         return make_case(whens, thens, otherwise)
 
     def cast(self, node: exp.Expr) -> Expr:
-        operand, target = self.bind(node.this), type_of(node.args["to"])
-        if isinstance(operand, Literal) and isinstance(operand.value, str) and _plain_time(target):
-            constant = constant_cast(operand.value, target)
-            if constant is not None:
-                return constant
-        if not castable(operand.type, target):
-            raise MillpondError(
-                "TYPE_MISMATCH",
-                what=str(operand.type),
-                given=f"cast to {target}",
-                instead=CAST_HINTS.get((operand.type.name, target.name), "Cast it through VARCHAR."),
-            )
-        if operand.type == target:
-            return operand
-        return Literal(target, None) if operand.type == NULL else Cast(target, operand)
+        return make_cast(self.bind(node.this), type_of(node.args["to"]))
 
     # --- functions ---
 
@@ -384,76 +347,12 @@ class _Binder:
         )
 
 
-def make_case(whens: Sequence[Expr], thens: Sequence[Expr], otherwise: Expr | None) -> Expr:
-    """A searched CASE whose results all have their common type; TYPE_MISMATCH if there is none."""
-    results = [*thens, *([otherwise] if otherwise is not None else [])]
-    shared = common_type(results)
-    if shared is None:
-        given = ", ".join(dict.fromkeys(str(r.type) for r in results))
-        raise MillpondError(
-            "TYPE_MISMATCH",
-            what="The results of one CASE",
-            given=f"of different kinds ({given})",
-            instead="Cast them to one type.",
-        )
-    branches = tuple((w, coerce(t, shared)) for w, t in zip(whens, thens, strict=True))
-    return Case(shared, branches, coerce(otherwise, shared) if otherwise is not None else None)
-
-
-def make_map(args: Sequence[Expr]) -> Expr:
-    """MAP(key, value, ...): keys are constants, because Spark stops at a NULL key or one that comes twice."""
-    keys, values = args[0::2], args[1::2]
-    shared = common_type(keys), common_type(values)
-    constants = {k.value for k in keys if isinstance(k, Literal)} - {None}
-    if not args or len(keys) != len(values) or None in shared or len(constants) != len(keys):
-        given = ", ".join(str(a.type) for a in args)
-        takes = "MAP(constant, value, ...) with keys that differ"
-        raise MillpondError("WRONG_ARGUMENTS", name="MAP", given=given, takes=takes)
-    pairs = zip(keys, values, strict=True)
-    return call("map", [coerce(e, t) for pair in pairs for e, t in zip(pair, shared, strict=True) if t])
-
-
 def _unit_places(function: str, count: int) -> set[int]:
     """Which of `count` arguments are units of time, where the function takes one at all."""
     lists = [f.signature.parameters for f in find_functions(function)]
     fitting = [words for words in lists if len(words) == count]
     return {k for words in fitting for k, word in enumerate(words) if word.word == "UNIT"}
 
-
-def _balanced(operator: str, parts: list[Expr]) -> Expr:
-    if len(parts) == 1:
-        return parts[0]
-    middle = len(parts) // 2
-    return call(operator, [_balanced(operator, parts[:middle]), _balanced(operator, parts[middle:])])
-
-
-def _plain_time(target: DataType) -> bool:
-    """Whether a cast is one to a time of the usual precision: how DATE '...' and TIMESTAMP '...' arrive."""
-    return target in (DATE, TIME, TIMESTAMP, TIMESTAMP_LTZ)
-
-
-def _condition(expr: Expr) -> Expr:
-    if expr.type.name not in ("BOOLEAN", "NULL"):
-        raise MillpondError(
-            "TYPE_MISMATCH", what="A condition", given=str(expr.type), instead="Compare it with something."
-        )
-    return coerce(expr, BOOLEAN)
-
-
-def _indexes(index: Expr, operand: ArrayType | MapType) -> bool:
-    if isinstance(operand, ArrayType):
-        return index.type.name in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT")
-    return common_type([index, Literal(operand.key, None)]) == operand.key or (
-        is_number(index.type) and is_number(operand.key)
-    )
-
-
-CAST_HINTS = {
-    ("BIGINT", "TIMESTAMP"): "Use TO_TIMESTAMP_LTZ(x, 3) for epoch milliseconds, (x, 0) for seconds.",
-    ("BIGINT", "TIMESTAMP_LTZ"): "Use TO_TIMESTAMP_LTZ(x, 3) for epoch milliseconds, (x, 0) for seconds.",
-    ("TIMESTAMP", "BIGINT"): "Use UNIX_MILLIS(x) for epoch milliseconds, UNIX_TIMESTAMP(x) for seconds.",
-    ("TIMESTAMP_LTZ", "BIGINT"): "Use UNIX_MILLIS(x) for epoch milliseconds, UNIX_TIMESTAMP(x) for seconds.",
-}
 
 METHODS: dict[type[exp.Expr], Callable[[_Binder, exp.Expr], Expr]] = {
     exp.Column: _Binder.column,

@@ -166,7 +166,7 @@ def _literal_fits(type: DataType, comparing: bool) -> bool:
 def fits(arg: Expr, target: DataType) -> bool:
     """Whether `arg` may stand where `target` is wanted, with an implicit cast or without."""
     source = arg.type
-    if source == NULL or source == target:
+    if source in (NULL, target):
         return True
     if is_text_literal(arg) and target.name in TEMPORAL:
         return True

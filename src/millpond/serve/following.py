@@ -12,7 +12,8 @@ from millpond.plan.planner import entity_topic, parts
 from millpond.plan.push import PushPlan, plan_push
 from millpond.serve.answers import Change, Subscription
 from millpond.serve.evaluate import select
-from millpond.serve.push import Topic, follow_changelog, follow_stream, follow_view, ingested_of
+from millpond.serve.push import Topic, follow_changelog, follow_stream, ingested_of
+from millpond.serve.push_view import follow_view
 from millpond.serve.tail import Follower, Hub
 from millpond.sql import statements as st
 from millpond.stores.connections import Connections

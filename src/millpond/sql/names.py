@@ -31,7 +31,7 @@ def identifier(cursor: Cursor, what: str) -> Identifier:
     """One unqualified name."""
     token = name_token(cursor, what)
     _refuse_dash(cursor, token)
-    return Identifier(token.text, token.token_type == TokenType.IDENTIFIER)
+    return Identifier(token.text, token.token_type == TokenType.IDENTIFIER, cursor.position(token))
 
 
 def identifier_node(cursor: Cursor, what: str) -> exp.Identifier:

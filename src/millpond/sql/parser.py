@@ -88,7 +88,7 @@ def _parse_piece(piece: Piece, text: str, lines: Lines) -> Statement:
 
 def statement(cursor: Cursor) -> Statement:
     """The statement that begins here."""
-    if select.at_query(cursor) and not cursor.at("WITH"):
+    if select.at_query(cursor):
         return queries.query(cursor)
     if cursor.accept("EXPLAIN"):
         return _explain(cursor)

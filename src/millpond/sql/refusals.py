@@ -96,7 +96,6 @@ STATEMENTS: dict[str, str] = {
     "DELETE": "INSERT a newer row, or DROP the relation.",
     "UPDATE": "INSERT a newer row with the same key.",
     "MERGE": "INSERT rows; the last row of a key counts.",
-    "WITH": "Write the common table expression as a sub-query in FROM.",
     "VALUES": "Write SELECT, or INSERT INTO ... VALUES.",
 }
 
@@ -121,11 +120,8 @@ CLAUSES: dict[str, str] = {
     "FOR": "Millpond takes no locks and reads no earlier versions.",
     "GRACE PERIOD": "Write WITH ('source.allow.latency.millis' = ...) after the source.",
     "EMIT FINAL": "Only EMIT CHANGES is there.",
-    "EXCEPT": "Use WHERE NOT EXISTS (SELECT ...) or NOT IN.",
-    "INTERSECT": "Use WHERE EXISTS (SELECT ...) or IN.",
-    "MINUS": "Use WHERE NOT EXISTS (SELECT ...) or NOT IN.",
+    "MINUS": "Write EXCEPT.",
     "NATURAL": "Write JOIN ... ON a.x = b.x.",
-    "USING": "Write ON a.x = b.x.",
     "ASOF": "Write JOIN ... ON a.x = b.x.",
     "SEMI": "Use WHERE EXISTS (SELECT ...).",
     "ANTI": "Use WHERE NOT EXISTS (SELECT ...).",
@@ -150,9 +146,7 @@ _FEATURES = {
     "FILTER": "FILTER (WHERE ...) after an aggregate",
     "FOR": "FOR after a query",
     "FETCH": "FETCH FIRST",
-    "USING": "JOIN ... USING",
     "NATURAL": "NATURAL JOIN",
-    "WITH": "WITH (a common table expression)",
 }
 """How a refusal is called where the words alone do not say enough."""
 

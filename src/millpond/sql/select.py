@@ -1,4 +1,4 @@
-"""SELECT and UNION: text -> exp.Select, exp.Union."""
+"""SELECT, set operations and WITH: text -> exp.Select, exp.Union, exp.Except, exp.Intersect."""
 
 from __future__ import annotations
 
@@ -22,20 +22,66 @@ def at_query(cursor: Cursor, ahead: int = 0) -> bool:
 
 
 def query_tree(cursor: Cursor) -> exp.Query:
-    """The query that must be next: operands of UNION, then ORDER BY, LIMIT and OFFSET of the whole."""
+    """The query that must be next: WITH, operands of UNION and its like, then ORDER BY, LIMIT and OFFSET of the whole."""
     cursor.deeper()
-    if cursor.at("WITH"):
-        cursor.unsupported("WITH (a common table expression)", "Write it as a sub-query in FROM.")
-    tree = _operand(cursor)
-    while cursor.accept("UNION"):
-        distinct = not cursor.accept("ALL")
-        if distinct:
-            cursor.accept("DISTINCT")
-        tree = exp.Union(this=tree, expression=_operand(cursor), distinct=distinct)
+    shared = _shared(cursor)
+    tree = _set_operation(cursor)
     if not isinstance(tree, exp.Subquery):
         _order_and_limit(cursor, tree)
     cursor.depth -= 1
-    return tree.this if isinstance(tree, exp.Subquery) else tree
+    if isinstance(tree, exp.Subquery) and not shared:
+        return tree.this
+    if shared:
+        tree.set("with_", exp.With(expressions=shared))
+    return tree
+
+
+def _shared(cursor: Cursor) -> list[exp.CTE]:
+    """WITH name AS (query), ...: the queries that the one after them may name."""
+    found: list[exp.CTE] = []
+    if not cursor.at("WITH"):
+        return found
+    if cursor.at("WITH", "RECURSIVE"):
+        cursor.unsupported("WITH RECURSIVE", "Write the steps out as sub-queries.", 2)
+    while cursor.accept("," if found else "WITH"):
+        name = identifier_node(cursor, "the name of a query")
+        if cursor.at("("):
+            cursor.unsupported("Names for the columns of this query", "Use AS in its SELECT list.")
+        cursor.expect("AS", "(")
+        tree = query_tree(cursor)
+        if not cursor.accept(")"):
+            cursor.fail(")")
+        found.append(exp.CTE(this=tree, alias=exp.TableAlias(this=name)))
+    return found
+
+
+def _set_operation(cursor: Cursor) -> exp.Query:
+    """UNION and EXCEPT from left to right; INTERSECT binds its operands first."""
+    tree = _intersection(cursor)
+    while cursor.at("UNION") or cursor.at("EXCEPT"):
+        kind = exp.Union if cursor.accept("UNION") else exp.Except
+        cursor.accept("EXCEPT")
+        distinct = _distinct(cursor, may_be_all=kind is exp.Union)
+        tree = kind(this=tree, expression=_intersection(cursor), distinct=distinct)
+    return tree
+
+
+def _intersection(cursor: Cursor) -> exp.Query:
+    tree = _operand(cursor)
+    while cursor.accept("INTERSECT"):
+        distinct = _distinct(cursor, may_be_all=False)
+        tree = exp.Intersect(this=tree, expression=_operand(cursor), distinct=distinct)
+    return tree
+
+
+def _distinct(cursor: Cursor, may_be_all: bool) -> bool:
+    """Whether equal rows become one; ALL says no."""
+    if cursor.at("ALL") and not may_be_all:
+        cursor.unsupported("ALL here", "EXCEPT and INTERSECT take equal rows as one.")
+    if cursor.accept("ALL"):
+        return False
+    cursor.accept("DISTINCT")
+    return True
 
 
 def _operand(cursor: Cursor) -> exp.Query:
@@ -47,7 +93,7 @@ def _operand(cursor: Cursor) -> exp.Query:
     tree = query_tree(cursor)
     if not cursor.accept(")"):
         cursor.fail(")")
-    simple = isinstance(tree, exp.Select) and not any(tree.args.get(k) for k in ("order", "limit", "offset"))
+    simple = isinstance(tree, exp.Select) and not any(tree.args.get(k) for k in ("order", "limit", "offset", "with_"))
     return tree if simple else exp.Subquery(this=tree)
 
 

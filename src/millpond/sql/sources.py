@@ -119,8 +119,21 @@ def _join(cursor: Cursor) -> exp.Join | None:
         side = None
     cursor.expect("JOIN")
     right = source(cursor)
+    if cursor.accept("USING"):
+        return exp.Join(this=right, side=side, using=_names(cursor))
     cursor.expect("ON")
     return exp.Join(this=right, side=side, on=expressions.expression(cursor))
+
+
+def _names(cursor: Cursor) -> list[exp.Identifier]:
+    """Columns in parentheses."""
+    cursor.expect("(")
+    found = [identifier_node(cursor, "the name of a column")]
+    while cursor.accept(","):
+        found.append(identifier_node(cursor, "the name of a column"))
+    if not cursor.accept(")"):
+        cursor.fail(",", ")")
+    return found
 
 
 def _unnest(cursor: Cursor) -> exp.Unnest:

@@ -21,6 +21,7 @@ class Identifier:
 
     text: str
     quoted: bool = False
+    position: Position | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

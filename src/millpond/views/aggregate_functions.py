@@ -61,8 +61,11 @@ class Spread:
         self.squares = 0.0
         self.seen: set[float] = set()
 
-    def step(self, value: float | None, distinct: int) -> None:
+    def step(self, value: float | str | None, distinct: int) -> None:
         if value is None or (distinct and value in self.seen):
+            return
+        if isinstance(value, str):  # NaN
+            self.squares = math.nan
             return
         if distinct:
             self.seen.add(value)

@@ -18,11 +18,10 @@ WRITER = (
     "PRAGMA journal_mode = WAL",
     # A power cut may lose the last commits, never the file; rows and offsets go together, and are read again.
     "PRAGMA synchronous = NORMAL",
-    f"PRAGMA mmap_size = {MMAP_BYTES}",
     "PRAGMA cache_size = -65536",
     "PRAGMA secure_delete = OFF",
-    # Pages that may pile up in the WAL: fewer checkpoints copy a page that changes often less often.
-    "PRAGMA wal_autocheckpoint = 4000",
+    # 256 MB: only a backstop behind `checkpoint`.
+    "PRAGMA wal_autocheckpoint = 65536",
     "PRAGMA journal_size_limit = 67108864",
     "PRAGMA temp_store = FILE",
 )

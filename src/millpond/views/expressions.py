@@ -18,7 +18,7 @@ from millpond.plan.expressions import (
     Literal,
 )
 from millpond.plan.functions.forms import quoted
-from millpond.plan.functions.table import find_aggregate, get_function, written
+from millpond.plan.functions.table import Function, find_aggregate, get_function, written
 from millpond.types import DataType, MapType
 from millpond.views.casts import cast
 from millpond.views.values import to_sqlite_value
@@ -55,9 +55,9 @@ def to_sqlite(
 ) -> str:
     """`expr` as SQLite text; `column` and `literal` write columns and constants.
 
-    `literal` is asked only for constants that the text does not depend on, so it may answer with a parameter; it
-    must be a numbered one, because an argument can be written twice. A connection must have been through
-    `millpond.views.functions.register`. Raises NOT_IN_PULL_QUERY for a function without a view-store form.
+    `literal` is not asked for constants that decide how a call is written (units, patterns, paths), so it may answer
+    with a parameter; it must be a numbered one, because an argument can be written twice. The connection must have
+    been through `millpond.views.functions.register`. Raises NOT_IN_PULL_QUERY for a function without such a form.
     """
     return _Renderer(column, literal).render(expr)
 
@@ -91,7 +91,12 @@ class _Renderer:
         function = get_function(expr.function)
         if function.sqlite is None:
             raise MillpondError("NOT_IN_PULL_QUERY", name=expr.function.upper())
-        return written(function.sqlite, expr, [self.render(a) for a in expr.args])
+        return written(function.sqlite, expr, [self._argument(function, k, a) for k, a in enumerate(expr.args)])
+
+    def _argument(self, function: Function, index: int, argument: Expr) -> str:
+        if isinstance(argument, Literal) and function.signature.is_constant(index):
+            return literal_to_sqlite(argument)
+        return self.render(argument)
 
     def _case(self, expr: Case) -> str:
         branches = " ".join(f"WHEN {self.render(when)} THEN {self.render(then)}" for when, then in expr.branches)

@@ -14,8 +14,8 @@ from millpond.views.aggregate_functions import AGGREGATES
 DECIMAL = "DECIMAL"
 """The collation that orders decimals, which are kept as text."""
 FAMILIES = (number_functions, text_functions, time_functions, json_functions, nested_functions)
-NO_RESULT = (ValueError, ArithmeticError, LookupError, UndecodableError)
-"""What a function raises over values that have no result: the result is NULL then."""
+NO_RESULT = (ValueError, ArithmeticError, LookupError, TypeError, UndecodableError)
+"""What a function raises over values that have no result: the result is NULL then. TypeError: NaN, a text."""
 LARGEST_TEXT = 100_000_000
 """Bytes of one value: a slip in REPEAT or LPAD must not take the server's memory."""
 

@@ -1,4 +1,4 @@
-"""SQLite functions over JSON in text columns, as Spark reads it: doubles in Java's digits, the first value of a text."""
+"""SQLite functions over JSON in text columns, as Spark reads it: doubles in Java's digits, its first value."""
 
 from __future__ import annotations
 

@@ -186,9 +186,9 @@ def float_to_decimal(value: float, precision: int, scale: int) -> str | None:
     return to_decimal(java_float(value, bits32=True), precision, scale)
 
 
-def to_float(value: float) -> float:
-    """The nearest FLOAT."""
-    return single(value)
+def to_float(value: float | str) -> float | str:
+    """The nearest FLOAT; NaN, which is kept as text, stays."""
+    return value if isinstance(value, str) else single(value)
 
 
 def to_boolean(text: str) -> int | None:
@@ -226,8 +226,8 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mp_float_to_decimal": float_to_decimal,
     "mp_to_float": to_float,
     "mp_to_boolean": to_boolean,
-    "mp_double_text": java_float,
-    "mp_float_text": lambda x: java_float(x, bits32=True),
+    "mp_double_text": lambda x: x if isinstance(x, str) else java_float(x),
+    "mp_float_text": lambda x: x if isinstance(x, str) else java_float(x, bits32=True),
     "mp_bool_text": lambda x: "true" if x else "false",
 }
 """NULL in, NULL out; what raises an arithmetic error or ValueError is NULL."""

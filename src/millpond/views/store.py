@@ -13,6 +13,7 @@ from millpond.catalog.model import Relation
 from millpond.errors import MillpondError
 from millpond.stores.protocol import Record
 from millpond.views import schema
+from millpond.views.checkpoint import Checkpointer
 from millpond.views.connection import open_writer
 from millpond.views.faults import named
 from millpond.views.loading import Stage
@@ -53,8 +54,11 @@ class ViewStore:
         self._connection = self._open()
         self._identity = self._file()
         self._stage = Stage(self._connection, path)
+        self._checkpointer = Checkpointer(path)
 
     def close(self) -> None:
+        """Let go of the file; what is committed stays."""
+        self._checkpointer.close()
         self._connection.close()
         self._stage.remove_file()
 

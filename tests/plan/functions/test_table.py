@@ -53,7 +53,19 @@ def test_no_name_is_both_a_scalar_function_and_an_aggregate() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["count", "sum", "avg", "min", "max", "stddev", "listagg", "latest_by_offset", "earliest_by_offset", "first_value", "last_value"],
+    [
+        "count",
+        "sum",
+        "avg",
+        "min",
+        "max",
+        "stddev",
+        "listagg",
+        "latest_by_offset",
+        "earliest_by_offset",
+        "first_value",
+        "last_value",
+    ],
 )
 def test_the_aggregates_of_the_reference_are_there(name: str) -> None:
     assert find_aggregate(name) is not None

@@ -52,7 +52,9 @@ def _numeric(name: str, type: DataType, args: Sequence[Expr], texts: Sequence[st
     SQLite takes DISTINCT only with one argument, so the scale is a part of the name's first argument there.
     """
     if not is_decimal(args[0].type):
-        return f"{name}({'DISTINCT ' if distinct else ''}{texts[0]})"
+        own = f"{name}({'DISTINCT ' if distinct else ''}{texts[0]})"
+        # A NaN is kept as text, which SQLite would count as 0.
+        return own if is_integer(args[0].type) else f"iif(max(typeof({texts[0]})) = 'text', NULL, {own})"
     flag = ", 1" if distinct else ", 0"
     return f"mp_dec_{name}({texts[0]}, {precision_scale(type)}{flag})"
 

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 from millpond.plan.coercion import decimal, decimal_result, is_decimal, is_integer
 from millpond.plan.expressions import Call, Expr
-from millpond.plan.functions.forms import by_kind, constant, precision_scale, same_type
+from millpond.plan.functions.forms import NUMBERS_ONLY, by_kind, constant, precision_scale, same_type
 from millpond.plan.functions.table import Form, Function, function
 from millpond.types import BIGINT, DOUBLE, INTEGER, VARCHAR, DataType
 
+LEFT, RIGHT = NUMBERS_ONLY.format("{0}"), NUMBERS_ONLY.format("{1}")
 SUFFIX = {"TINYINT": "Y", "SMALLINT": "S", "INTEGER": "", "BIGINT": "L"}
 """How Spark marks the type of an integer constant."""
 SPARK_INTEGER = {"TINYINT": "TINYINT", "SMALLINT": "SMALLINT", "INTEGER": "INT", "BIGINT": "BIGINT"}
@@ -158,7 +159,7 @@ FUNCTIONS: tuple[Function, ...] = (
         "OPERAND, OPERAND",
         _result("+"),
         _spark("+", "try_add({0}, {1})"),
-        _sqlite("add", "({0} + {1})"),
+        _sqlite("add", f"({LEFT} + {RIGHT})"),
         operator=True,
     ),
     function(
@@ -166,7 +167,7 @@ FUNCTIONS: tuple[Function, ...] = (
         "OPERAND, OPERAND",
         _result("-"),
         _spark("-", "try_subtract({0}, {1})"),
-        _sqlite("sub", "({0} - {1})"),
+        _sqlite("sub", f"({LEFT} - {RIGHT})"),
         operator=True,
     ),
     function(
@@ -174,10 +175,12 @@ FUNCTIONS: tuple[Function, ...] = (
         "OPERAND, OPERAND",
         _result("*"),
         _spark("*", "try_multiply({0}, {1})"),
-        _sqlite("mul", "({0} * {1})"),
+        _sqlite("mul", f"({LEFT} * {RIGHT})"),
         operator=True,
     ),
-    function("/", "OPERAND, OPERAND", _result("/"), _divide_spark, _sqlite("div", "({0} / {1})"), operator=True),
+    function(
+        "/", "OPERAND, OPERAND", _result("/"), _divide_spark, _sqlite("div", f"({LEFT} / {RIGHT})"), operator=True
+    ),
     function(
         "%",
         "OPERAND, OPERAND",
@@ -191,7 +194,7 @@ FUNCTIONS: tuple[Function, ...] = (
         "NUMBER",
         same_type,
         _negate_spark,
-        by_kind("mp_int_sub(0, {0}, {bits})", "mp_dec_negate({0}, {ps})", "(- {0})"),
+        by_kind("mp_int_sub(0, {0}, {bits})", "mp_dec_negate({0}, {ps})", f"(- {LEFT})"),
         operator=True,
     ),
     function(
@@ -199,7 +202,7 @@ FUNCTIONS: tuple[Function, ...] = (
         "NUMBER",
         same_type,
         _abs_spark,
-        by_kind("mp_int_abs({0}, {bits})", "mp_dec_abs({0}, {ps})", "abs({0})"),
+        by_kind("mp_int_abs({0}, {bits})", "mp_dec_abs({0}, {ps})", f"abs({LEFT})"),
     ),
     function(
         "ceil",

@@ -13,6 +13,10 @@ DECIMAL_ORDER = 'COLLATE "DECIMAL"'
 """Decimals are TEXT in the view store: this collation orders them as numbers."""
 
 
+NUMBERS_ONLY = "nullif({}, 'NaN')"
+"""A FLOAT or DOUBLE in SQLite's own arithmetic: NaN is kept as text there and would count as 0; it gives NULL."""
+
+
 def constant(call: Call, index: int) -> object:
     """The value of a constant argument, for forms that are written differently for each value."""
     arg = call.args[index]

@@ -25,7 +25,7 @@ FUNCTIONS: tuple[Function, ...] = (
         "rowmeta",
         "VARCHAR, INTEGER, BIGINT",
         ROW_METADATA,
-        "named_struct('topic', {0}, 'partition', {1}, 'offset', {2}, 'timestamp_type', 'CREATE_TIME')",
+        "named_struct('topic', {0}, 'partition', {1}, 'offset', {2}, 'timestamp_type', CAST(NULL AS STRING))",
         None,
         operator=True,
     ),

@@ -93,6 +93,10 @@ class Signature:
         missing = self.parameters[len(args) :] if not self.variadic else ()
         return (*found, *(p.default for p in missing if p.default is not None))
 
+    def is_constant(self, index: int) -> bool:
+        """Whether argument `index` must be a constant, so that its value may decide how the call is written."""
+        return index < len(self.parameters) and self.parameters[index].word in CONSTANTS
+
     def result(self, args: Sequence[Expr]) -> DataType:
         """The type of a call with these coerced arguments."""
         return self.returns if isinstance(self.returns, DataType) else self.returns(args)

@@ -14,7 +14,7 @@ from millpond.plan.functions.signature import Signature
 from millpond.types import DataType
 
 Form: TypeAlias = str | Callable[[Call, Sequence[str]], str]
-"""How a call is written: a template ("lower({0})", "concat({args})") or a function of the call and its rendered args."""
+"""How a call is written: a template ("lower({0})", "concat({args})") or a function of the call and its written args."""
 
 FAMILIES = ("comparison", "arithmetic", "text", "regex", "temporal", "json", "nested", "conditional", "row")
 
@@ -42,7 +42,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class AggregateFunction:
-    """An aggregate. `sqlite(arguments, their texts, whether DISTINCT)` writes it; None where a pull query refuses it."""
+    """An aggregate. `sqlite(arguments, their texts, DISTINCT or not)` writes it; None where a pull query refuses it."""
 
     name: str
     signature: Signature

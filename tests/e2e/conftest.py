@@ -1,0 +1,44 @@
+"""A real server for the end-to-end tests: one for all that leave it alive, one each for those that kill it."""
+
+from __future__ import annotations
+
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.server_process import ServerProcess
+
+CLICKS = "event_time BIGINT, device_id VARCHAR, url VARCHAR, ip VARCHAR, userid VARCHAR"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[ServerProcess]:
+    """A running embedded server that all tests share: make your own database in it."""
+    with tempfile.TemporaryDirectory(prefix="millpond-e2e-", ignore_cleanup_errors=True) as folder:
+        started = ServerProcess(Path(folder) / "data").start()
+        try:
+            yield started
+        finally:
+            started.stop()
+
+
+@pytest.fixture
+def own_server() -> Iterator[ServerProcess]:
+    """An embedded server of the test's own, not started yet, with short real-time batches."""
+    with tempfile.TemporaryDirectory(prefix="millpond-crash-", ignore_cleanup_errors=True) as folder:
+        made = ServerProcess(Path(folder) / "data", environment={"MILLPOND_REALTIME_BATCH_SECONDS": "5"})
+        try:
+            yield made
+        finally:
+            made.stop()
+
+
+@pytest.fixture
+def database(server: ServerProcess) -> str:
+    """A new database on the shared server."""
+    name = f"d{uuid.uuid4().hex[:8]}"
+    server.sql(f"CREATE DATABASE {name}")
+    return name
