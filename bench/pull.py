@@ -37,14 +37,10 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--seconds", type=float, default=20, help="of each measurement")
-    parser.add_argument(
-        "--connections", type=int, default=16, help="that ask at the same time; 1 is measured too"
-    )
+    parser.add_argument("--connections", type=int, default=16, help="that ask at the same time; 1 is measured too")
     parser.add_argument("--warmup", type=float, default=5, help="seconds of the same load before")
     return parser.parse_args()
 
@@ -63,9 +59,7 @@ def measured(options: argparse.Namespace, folder: Path) -> dict[int, Answered]:
         return {n: asked(server, options, n, cores) for n in dict.fromkeys((1, options.connections))}
 
 
-def asked(
-    server: EmbeddedServer, options: argparse.Namespace, connections: int, cores: frozenset[int]
-) -> Answered:
+def asked(server: EmbeddedServer, options: argparse.Namespace, connections: int, cores: frozenset[int]) -> Answered:
     progress(f"{connections} connections for {options.seconds:g} s")
     return run_load(Load(server.port, options.rows, connections, options.seconds, cores))
 

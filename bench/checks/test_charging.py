@@ -36,7 +36,5 @@ CASES = {
 @pytest.mark.parametrize("case", CASES)
 def test_charging(case: str) -> None:
     rows, outputs, latencies, missing = CASES[case]
-    charged = charge(
-        [Sent(k, n, at * MS) for k, n, at in rows], [Seen(k, n, at * MS) for k, n, at in outputs]
-    )
+    charged = charge([Sent(k, n, at * MS) for k, n, at in rows], [Seen(k, n, at * MS) for k, n, at in outputs])
     assert (charged.latencies, charged.missing) == (latencies, missing)

@@ -96,7 +96,7 @@ def watch_push(port: int, signals: Signals) -> None:
                 pieces.append((time.monotonic_ns(), data))
                 if not data:
                     break
-                if b'"insert"' in data or b'"update"' in data:
+                if b'"upsert"' in data:
                     signals.seen.set()
     signals.result.send(_of_pieces(pieces))
 
@@ -148,5 +148,5 @@ def _of_pieces(pieces: Iterable[tuple[int, bytes]]) -> list[Seen]:
         raise ValueError(broken[0].get("message"))
     if lines.status != 200:
         raise ValueError(f"the push query was answered with HTTP status {lines.status}")
-    changes = [(at, line["row"]) for at, line in timed if line.get("op") in ("insert", "update")]
+    changes = [(at, line["row"]) for at, line in timed if line.get("op") == "upsert"]
     return [Seen(row[0], int(row[1]), at) for at, row in changes]

@@ -16,6 +16,11 @@ from harness.folders import BUILD
 from harness.progress import progress
 from millpond.jvm.locate import find_java
 
+LOAD_AT_START = os.getloadavg()[0]
+"""Who else was at work when the benchmark began: above a tenth or two, figures say more about them."""
+
+BUSY = 0.5
+
 PACKAGES = ("pyspark", "confluent-kafka", "starlette", "uvicorn")
 
 
@@ -30,7 +35,9 @@ def write_results(bench: str, options: dict[str, Any], figures: Any) -> Path:
         "options": options,
         "figures": figures,
     }
-    path.write_text(json.dumps(whole, indent=1, default=str) + "\n")
+    path.write_text(json.dumps(whole, indent=1) + "\n")
+    if LOAD_AT_START > BUSY:
+        print(f"The machine was busy before the start: load average {LOAD_AT_START:.1f}.")
     progress(f"figures in {path.relative_to(BUILD.parent.parent)}")
     return path
 
@@ -39,7 +46,7 @@ def machine() -> dict[str, Any]:
     """What the figures depend on besides the code."""
     return {
         "cores": len(os.sched_getaffinity(0)),
-        "load": os.getloadavg()[0],
+        "load_at_start": LOAD_AT_START,
         "processor": _processor(),
         "memory_mb": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20,
         "system": platform.platform(),

@@ -38,14 +38,12 @@ class SentLog:
         return self.rows[self.measured_from :]
 
 
-def send_clicks(
-    uris: str, topic: str, pace: Pace, probes: Queue[tuple[str, int]] | None, result: Connection
-) -> None:
+def send_clicks(uris: str, topic: str, pace: Pace, probes: Queue[tuple[str, int]] | None, result: Connection) -> None:
     """The process: send, tell `probes` each row as it goes out, then send the SentLog to `result`."""
     if probes is not None:
         probes.cancel_join_thread()  # an observer that failed reads no more
     producer = Producer(
-        {"bootstrap.servers": uris, "linger.ms": 0, "acks": "all", "partitioner": "murmur2_random"}
+        {"bootstrap.servers": uris, "linger.ms": 0, "log_level": 3, "acks": "all", "partitioner": "murmur2_random"}
     )
     rows: list[Sent] = []
     measured_from, last, late = 0, -1, 0.0

@@ -24,11 +24,7 @@ def create_topic(uris: str, name: str, partitions: int = PARTITIONS) -> None:
 
 def topic_like(uris: str, prefix: str) -> str:
     """The only topic whose name starts with `prefix`. Raises LookupError."""
-    names = [
-        n
-        for n in AdminClient({"bootstrap.servers": uris}).list_topics(timeout=10).topics
-        if n.startswith(prefix)
-    ]
+    names = [n for n in AdminClient({"bootstrap.servers": uris}).list_topics(timeout=10).topics if n.startswith(prefix)]
     if len(names) != 1:
         raise LookupError(f"topics that start with '{prefix}': {names}")
     return str(names[0])
@@ -39,6 +35,7 @@ def fill(uris: str, topic: str, clicks: Iterable[tuple[str, Record]]) -> Counter
     producer = Producer(
         {
             "bootstrap.servers": uris,
+            "log_level": 3,
             "linger.ms": 20,
             "batch.num.messages": 10_000,
             "queue.buffering.max.messages": 400_000,

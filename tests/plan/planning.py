@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from millpond.catalog.catalog import Catalog
-from millpond.catalog.model import Relation, SessionContext
+from millpond.catalog.model import QueryState, Relation, SessionContext
 from millpond.plan import stages as sg
 from millpond.plan.nodes import Node, Sink, walk
 from millpond.plan.planner import Planner
@@ -60,6 +60,8 @@ class Session:
                 self.catalog.drop_relation(stage.relation.id)
             case sg.StartQuery():
                 self.catalog.create_query(stage.query)
+            case sg.StopQuery():
+                self.catalog.update_query(stage.query.id, state=QueryState.TERMINATED)
             case sg.AddIndex():
                 self.catalog.create_index(stage.index)
             case sg.AddNamespace():

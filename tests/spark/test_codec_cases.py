@@ -76,7 +76,12 @@ ENCODINGS: list[tuple[DataType, Any, str, str]] = [
     (ArrayType(element=INTEGER), [1, None], "[1,null]", "[1,null]"),
     (ArrayType(element=INTEGER), [], "[]", "[]"),
     (MapType(key=INTEGER, value=DOUBLE), {1: 0.5}, '{"1":0.5}', '{"1":0.5}'),
-    (StructType(fields=(Field("a", VARCHAR), Field("b", DATE))), ("x", None), '{"a":"x","b":null}', '{"a":"x","b":null}'),
+    (
+        StructType(fields=(Field("a", VARCHAR), Field("b", DATE))),
+        ("x", None),
+        '{"a":"x","b":null}',
+        '{"a":"x","b":null}',
+    ),
 ]
 
 
@@ -189,9 +194,7 @@ def test_a_primitive_of_another_length_is_undecodable(spark: SparkSession) -> No
 
 
 @pytest.mark.parametrize("columns", [(*N, Column("m", BIGINT)), column(DATE), column(ArrayType())])
-def test_only_one_column_of_a_serializable_type_is_primitive(
-    spark: SparkSession, columns: tuple[Column, ...]
-) -> None:
+def test_only_one_column_of_a_serializable_type_is_primitive(spark: SparkSession, columns: tuple[Column, ...]) -> None:
     with pytest.raises(MillpondError) as refused:
         encode_value(columns, "primitive")
     assert refused.value.name == "NO_PRIMITIVE_FORM"

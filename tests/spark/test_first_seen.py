@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -49,7 +50,10 @@ class Stream:
 
     def add(self, rows: list[dict[str, Any]]) -> None:
         self.files += 1
-        (self.folder / "in" / f"{self.files:03}.json").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+        file = self.folder / "in" / f"{self.files:03}.json"
+        file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+        # Spark takes files by their age; these are written within one tick of its clock.
+        os.utime(file, (START.timestamp() + self.files,) * 2)
 
     def run(self, frame: DataFrame) -> Any:
         """All there is to read; the last progress."""
@@ -96,7 +100,9 @@ def test_exactly_one_row_of_each_group_and_value_is_marked_across_restarts(strea
         stream.run(frame)
     out = stream.output()
     marked = [(r.get("g"), r["v"]) for r in out if r["first"]]
-    assert sorted(map(str, marked)) == sorted(str((g, v)) for (g,), vs in distinct_values(sent, "g").items() for v in vs)
+    assert sorted(map(str, marked)) == sorted(
+        str((g, v)) for (g,), vs in distinct_values(sent, "g").items() for v in vs
+    )
     assert sorted(r["extra"] for r in out) == sorted(r["extra"] for r in sent)
 
 

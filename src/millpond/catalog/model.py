@@ -102,6 +102,12 @@ class Relation:
         """`"db"."schema"."name"`, quotes doubled inside."""
         return ".".join('"' + p.replace('"', '""') + '"' for p in (self.database, self.schema, self.name))
 
+    @property
+    def excluded_columns(self) -> tuple[str, ...]:
+        """Columns that only the record's key carries, not its value."""
+        listed = self.properties.get("value.columns.exclude", "")
+        return tuple(name for part in listed.split(",") if (name := part.strip().strip('"')))
+
     def column(self, name: str) -> Column | None:
         return next((c for c in self.columns if c.name == name), None)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from millpond.catalog.lookup import existing_database
-from millpond.catalog.model import Index, RelationKind
+from millpond.catalog.model import Index, Relation, RelationKind
 from millpond.catalog.names import new_name, new_schema_name, resolve_database
+from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.naming import Names, column_named, parts, path_of, refuse_twice
 from millpond.plan.stages import AddIndex, AddNamespace, Planned
@@ -28,10 +28,8 @@ def _new_path(statement: st.CreateNamespace, names: Names) -> tuple[str, ...]:
     name, context = parts(statement.name), names.context
     if statement.kind == "database":
         return (new_name(name, context, "database"),)
-    if statement.database is not None:
-        resolve_database(names.reader, parts(statement.database), context)
     database, schema = new_schema_name(name, context, parts(statement.database) if statement.database else ())
-    return (existing_database(names.reader, database).name, schema)
+    return (resolve_database(names.reader, ((database, True),), context).name, schema)
 
 
 def _there(statement: st.CreateNamespace, path: tuple[str, ...]) -> Planned:
@@ -57,13 +55,20 @@ def plan_create_index(statement: st.CreateIndex, names: Names) -> Planned:
     refuse_twice(statement.columns, columns)
     given = statement.name
     name = new_name(((given.text, given.quoted),), names.context, "index") if given else _index_name(view.name, columns)
-    if any(i.name == name for i in names.reader.indexes(view.id)):
+    taken = _indexed(name, view, names.reader)
+    if taken is not None:
         if not statement.if_not_exists:
             position = given.position if given else None
-            raise MillpondError("DUPLICATE_INDEX", position=position, name=name, relation=view.name)
-        return Planned((), "index", name, "CREATE", f"'{name}' exists already, nothing was done", path_of(view))
+            raise MillpondError("DUPLICATE_INDEX", position=position, name=name, relation=taken.name)
+        return Planned((), "index", name, "CREATE", f"'{name}' exists already, nothing was done", path_of(taken))
     stage = AddIndex(Index(name, view.id, columns, int(time.time() * 1000)), view)
     return Planned((stage,), "index", name, "CREATE", f"index '{name}' on '{view.name}'", path_of(view))
+
+
+def _indexed(name: str, view: Relation, reader: CatalogReader) -> Relation | None:
+    """The relation in the view's schema that has an index of that name."""
+    home = reader.relations(view.database, view.schema)
+    return next((r for r in home if any(i.name == name for i in reader.indexes(r.id))), None)
 
 
 def _index_name(view: str, columns: tuple[str, ...]) -> str:

@@ -124,7 +124,7 @@ class Window(Node):
 
 @dataclass(frozen=True, slots=True)
 class Aggregate(Node):
-    """GROUP BY: first the group columns, then one column for each aggregate. Its result is a changelog keyed by the groups."""
+    """GROUP BY: first the group columns, then one column for each aggregate; a changelog keyed by the groups."""
 
     input: Node
     groups: tuple[Expr, ...]

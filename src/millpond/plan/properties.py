@@ -57,6 +57,15 @@ def _names(value: Any) -> tuple[str, ...]:
     return names
 
 
+def _format(value: Any) -> str:
+    text = str(value).lower()
+    if text in ("avro", "protobuf"):
+        raise MillpondError("UNSUPPORTED", feature=f"The format '{text}'", instead="Use 'json' or 'primitive'.")
+    if text not in ("json", "primitive"):
+        raise ValueError
+    return text
+
+
 def _one_of(*words: str) -> PropertyKind:
     def read(value: Any) -> str:
         text = str(value).lower()
@@ -74,13 +83,15 @@ FLAG = PropertyKind(_flag, "TRUE or FALSE")
 POSITION = PropertyKind(_position, "'earliest', 'latest' or a time in epoch milliseconds")
 NAMES = PropertyKind(_names, "column names separated by commas")
 
+FORMAT = PropertyKind(_format, "one of JSON, PRIMITIVE")
+
 TOPIC = {
     "store": TEXT,
     "topic": TEXT,
     "topic.partitions": COUNT,
     "topic.replicas": COUNT,
-    "value.format": _one_of("json", "primitive", "avro", "protobuf"),
-    "key.format": _one_of("json", "primitive", "avro", "protobuf"),
+    "value.format": FORMAT,
+    "key.format": FORMAT,
     "key.type": TEXT,
     "timestamp": TEXT,
     "timestamp.format": _one_of("sql", "iso8601"),
@@ -164,6 +175,9 @@ def _read(item: Property, key: str, known: Mapping[str, PropertyKind], statement
 def _checked(item: Property, kind: PropertyKind) -> Any:
     try:
         return kind.read(item.value)
+    except MillpondError as error:
+        error.position = error.position or item.position
+        raise
     except (ValueError, KeyError):
         raise MillpondError(
             "BAD_PROPERTY", position=item.position, name=item.key, value=item.value, takes=kind.takes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -11,11 +10,13 @@ from millpond.catalog.model import Relation, SessionContext
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.binder import bind, bind_condition
-from millpond.plan.expressions import AggregateCall, Expr, walk
-from millpond.plan.properties import SOURCE, read_properties
-from millpond.plan.query import output_name
+from millpond.plan.expressions import Expr
+from millpond.plan.outputs import is_star, output_name, starred
+from millpond.plan.query import CLAUSES
 from millpond.plan.scope import Scope
-from millpond.plan.sources import resolve_table
+from millpond.plan.sources import resolve_table, source_properties, starting_position
+from millpond.plan.tree import contains_aggregate
+from millpond.sql.position import position_of
 from millpond.sql.statements import Query
 from millpond.types import NULL, VARCHAR, Column
 
@@ -32,7 +33,7 @@ class PushPlan:
     limit: int | None = None
 
 
-PER_ROW = ("group", "having", "order", "distinct", "with_", "offset", "windows", "joins")
+PER_ROW = ("group", "having", "order", "distinct", "with_", "offset", "windows", "qualify", "joins")
 """Clauses that need more than one row at a time."""
 
 
@@ -41,26 +42,26 @@ def plan_push(query: Query, reader: CatalogReader, context: SessionContext) -> P
     select = query.tree
     from_ = select.args.get("from_")
     if not isinstance(select, exp.Select) or from_ is None or not isinstance(from_.this, exp.Table):
-        raise _refused("A followed SELECT that is not over one relation")
+        raise _refused("A followed SELECT that is not over one relation", select)
     for clause in PER_ROW:
         if select.args.get(clause) or from_.this.args.get(clause):
-            raise _refused(f"{clause.rstrip('_').upper()} in a followed SELECT")
+            raise _refused(f"{CLAUSES.get(clause, clause.upper())} in a followed SELECT", select)
     table = from_.this
     relation = resolve_table(table, reader, context)
-    given = table.args.get("source_properties")
-    properties = read_properties(given.args["properties"], SOURCE, "a source") if given else {}
+    properties = source_properties(table)
     name = (table.alias,) if table.alias else (relation.database, relation.schema, relation.name)
     scope = Scope.of_relation(name, relation.columns, hidden=False)
     items = _items(select, scope)
     where = select.args.get("where")
     condition = bind_condition(where.this, scope) if where else None
-    _refuse_aggregates([e for _, e in items] + ([condition] if condition else []))
+    if any(contains_aggregate(e) for e in (*(e for _, e in items), *([condition] if condition else []))):
+        raise _refused("An aggregate in a followed SELECT", select)
     return PushPlan(
         relation,
         tuple(Column(n, VARCHAR if e.type == NULL else e.type) for n, e in items),
         tuple(e for _, e in items),
         condition,
-        properties.get("starting.position") or context.settings.get("push.position", "latest"),
+        starting_position(relation, properties, context, "latest"),
         _limit(select),
     )
 
@@ -68,27 +69,33 @@ def plan_push(query: Query, reader: CatalogReader, context: SessionContext) -> P
 def _items(select: exp.Select, scope: Scope) -> list[tuple[str, Expr]]:
     items: list[tuple[str, Expr]] = []
     for tree in select.expressions:
-        if isinstance(tree, exp.Star) or (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)):
-            items += scope.columns()
+        if is_star(tree):
+            items += starred(tree, scope)
         else:
             expr = bind(tree.this if isinstance(tree, exp.Alias) else tree, scope)
             items.append((output_name(tree, expr, len(items)), expr))
     return items
 
 
-def _refuse_aggregates(exprs: Sequence[Expr]) -> None:
-    if any(isinstance(part, AggregateCall) for e in exprs for part in walk(e)):
-        raise _refused("An aggregate in a followed SELECT")
-
-
 def _limit(select: exp.Select) -> int | None:
     limit = select.args.get("limit")
-    return int(limit.expression.name) if limit is not None else None
+    if limit is None:
+        return None
+    count = limit.expression
+    if not isinstance(count, exp.Literal) or not count.name.isdecimal():
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=position_of(limit),
+            feature="A LIMIT that is not a whole number, in a followed SELECT,",
+            instead="Write LIMIT and a number.",
+        )
+    return int(count.name)
 
 
-def _refused(what: str) -> MillpondError:
+def _refused(what: str, tree: exp.Expr) -> MillpondError:
     return MillpondError(
         "UNSUPPORTED",
+        position=position_of(tree),
         feature=what,
         instead="CREATE MATERIALIZED VIEW ... AS SELECT keeps the result; SELECT it, or follow it with EMIT CHANGES.",
     )

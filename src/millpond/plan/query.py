@@ -11,9 +11,10 @@ from millpond.catalog.model import SessionContext
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.binder import bind, bind_condition
-from millpond.plan.expressions import AggregateCall, Call, ColumnRef, Expr, map_children, walk
+from millpond.plan.expressions import AggregateCall, ColumnRef, Expr, map_children, walk
 from millpond.plan.nodes import Aggregate, Filter, Kind, Node, Project, Scan, Window
 from millpond.plan.nodes import walk as walk_nodes
+from millpond.plan.outputs import alias_name, is_star, output_name, starred
 from millpond.plan.scope import Scope
 from millpond.plan.sources import Source, plan_source
 from millpond.sql.position import position_of
@@ -72,6 +73,7 @@ def plan_query(query: Query, reader: CatalogReader, context: SessionContext) -> 
     if not isinstance(select, exp.Select):
         raise MillpondError(
             "UNSUPPORTED",
+            position=position_of(select),
             feature="A UNION in a persistent query",
             instead="INSERT INTO one relation from two queries.",
         )
@@ -87,9 +89,11 @@ def plan_query(query: Query, reader: CatalogReader, context: SessionContext) -> 
 
 def _refuse_clauses(select: exp.Select) -> None:
     for key, clause in CLAUSES.items():
-        if select.args.get(key):
+        found = select.args.get(key)
+        if found:
             raise MillpondError(
                 "UNSUPPORTED",
+                position=position_of(found) if isinstance(found, exp.Expr) else position_of(select),
                 feature=f"{clause} in a persistent query",
                 instead="Keep the result in a MATERIALIZED VIEW and use it when you ask the view.",
             )
@@ -119,27 +123,14 @@ def _bind_condition(tree: exp.Expression, scope: Scope, clause: str) -> Expr:
 def _select_list(select: exp.Select, source: Source) -> list[_Item]:
     items: list[_Item] = []
     for tree in select.expressions:
-        if isinstance(tree, exp.Star) or (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star)):
-            qualifier = [p.name for p in tree.parts[:-1]] if isinstance(tree, exp.Column) else []
-            items += [_Item(name, reference, tree) for name, reference in source.scope.columns(qualifier)]
+        if is_star(tree):
+            items += [_Item(name, reference, tree) for name, reference in starred(tree, source.scope)]
         else:
+            if isinstance(tree, exp.Alias):
+                alias_name(tree.args["alias"])
             expr = bind(tree.this if isinstance(tree, exp.Alias) else tree, source.scope)
             items.append(_Item(output_name(tree, expr, len(items)), expr, tree))
     return _unique(items)
-
-
-def output_name(tree: exp.Expression, expr: Expr, position: int) -> str:
-    """A result column's name: its alias, its column, its field, else the function's name or `_colN`."""
-    if isinstance(tree, exp.Alias):
-        name = tree.args["alias"]
-        return str(name.name) if name.args.get("quoted") else str(name.name).lower()
-    if isinstance(expr, ColumnRef):
-        return expr.name
-    if hasattr(tree, "args") and "field" in tree.args:
-        return str(tree.args["field"].name).lower()
-    if isinstance(expr, AggregateCall | Call) and expr.function.replace("_", "").isalnum():
-        return expr.function.lower()
-    return f"_col{position}"
 
 
 def _unique(items: list[_Item]) -> list[_Item]:
@@ -157,17 +148,16 @@ def _group_by(select: exp.Select, source: Source, items: Sequence[_Item]) -> tup
         return ()
     for key in ("rollup", "cube", "grouping_sets", "totals", "all"):
         if group.args.get(key):
-            raise MillpondError("UNSUPPORTED", feature=f"GROUP BY {key.upper()}", instead="Write one query for each.")
+            feature = f"GROUP BY {key.replace('_', ' ').upper()}"
+            position = position_of(group)
+            raise MillpondError("UNSUPPORTED", position=position, feature=feature, instead="Write one query for each.")
     return tuple(dict.fromkeys(_group_expr(tree, source, items) for tree in group.expressions))
 
 
 def _group_expr(tree: exp.Expression, source: Source, items: Sequence[_Item]) -> Expr:
     """A GROUP BY entry: an expression, the number of a SELECT entry, or its alias (a column of that name wins)."""
     if isinstance(tree, exp.Literal) and not tree.is_string:
-        index = int(tree.name) - 1
-        if not 0 <= index < len(items):
-            raise MillpondError("COLUMN_NOT_FOUND", name=tree.name, where="the SELECT list", suggestion="")
-        expr = items[index].expr
+        expr = _numbered(tree, items)
     else:
         expr = _bind_or_alias(tree, source, items)
     if _aggregates(expr):
@@ -178,6 +168,20 @@ def _group_expr(tree: exp.Expression, source: Source, items: Sequence[_Item]) ->
             instead="Group by plain expressions.",
         )
     return expr
+
+
+def _numbered(tree: exp.Literal, items: Sequence[_Item]) -> Expr:
+    number = int(tree.name) if tree.name.isdecimal() else 0
+    if not 1 <= number <= len(items):
+        known = f"Its entries have the numbers 1 to {len(items)}."
+        raise MillpondError(
+            "COLUMN_NOT_FOUND",
+            position=position_of(tree),
+            name=tree.name,
+            where="the SELECT list",
+            suggestion=known,
+        )
+    return items[number - 1].expr
 
 
 def _bind_or_alias(tree: exp.Expression, source: Source, items: Sequence[_Item]) -> Expr:
@@ -197,12 +201,14 @@ def _aggregates(expr: Expr) -> list[AggregateCall]:
 def _plan_rows(source: Source, node: Node, items: Sequence[_Item], select: exp.Select) -> QueryPlan:
     """A plan without aggregation: a stream stays one, a changelog keeps its key."""
     columns = tuple(Column(i.name, _column_type(i)) for i in items)
+    _check_window(source, (), select)
     if node.kind is Kind.APPEND:
         return QueryPlan(Project(columns, node, tuple(i.expr for i in items)), Kind.APPEND, ())
     scan = next(n for n in walk_nodes(node) if isinstance(n, Scan))
     if not isinstance(node, Scan):
         raise MillpondError(
             "UNSUPPORTED",
+            position=position_of(select),
             feature="UNNEST of a changelog",
             instead="Declare a STREAM over its topic and unnest that.",
         )
@@ -240,10 +246,11 @@ def _plan_aggregate(
     if node.kind is Kind.UPSERT:
         raise MillpondError(
             "UNSUPPORTED",
+            position=position_of(select.args.get("group") or select),
             feature="GROUP BY over a changelog",
             instead="Keep the changelog in a MATERIALIZED VIEW and aggregate when you ask the view.",
         )
-    _check_window(source, groups)
+    _check_window(source, groups, select)
     having_tree = select.args.get("having")
     having = _bind_condition(having_tree.this, source.scope, "HAVING") if having_tree else None
     calls = tuple(dict.fromkeys(a for e in (*(i.expr for i in items), having) if e is not None for a in _aggregates(e)))
@@ -289,8 +296,9 @@ def _lift(expr: Expr, places: dict[Expr, Expr], tree: exp.Expression | None) -> 
     return lifted
 
 
-def _check_window(source: Source, groups: tuple[Expr, ...]) -> None:
+def _check_window(source: Source, groups: tuple[Expr, ...], select: exp.Select) -> None:
     window = next((n for n in walk_nodes(source.node) if isinstance(n, Window)), None)
     grouped = {g.name for g in groups if isinstance(g, ColumnRef)}
     if window is not None and not {"window_start", "window_end"} <= grouped:
-        raise MillpondError("WINDOW_NOT_GROUPED", function=window.function)
+        position = position_of(select.args.get("group") or select)
+        raise MillpondError("WINDOW_NOT_GROUPED", position=position, function=window.function)

@@ -1,21 +1,24 @@
-"""CREATE STREAM | CHANGELOG, with or without AS SELECT -> the relation that it makes."""
+"""CREATE STREAM | CHANGELOG | MATERIALIZED VIEW, with or without AS SELECT -> the relation that it makes."""
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from millpond.catalog.model import Relation, RelationKind, SessionContext
+from millpond.catalog.model import PersistentQuery, Relation, RelationKind, SessionContext
 from millpond.errors import MillpondError
 from millpond.plan.query import QueryPlan
+from millpond.plan.stages import EnsureTopic, Planned, Stage
+from millpond.plan.timestamps import timestamp_column
 from millpond.sql.parser import parse_type
-from millpond.types import TEMPORAL, Column, DataType, Field, StructType
+from millpond.types import Column, DataType, Field, StructType
 
 PRIMITIVE_KEYS = ("SMALLINT", "INTEGER", "BIGINT", "DOUBLE", "VARCHAR")
-TIMESTAMPS = ("BIGINT", *(t for t in TEMPORAL if t.startswith("TIMESTAMP")))
+PRIMITIVE_VALUES = (*PRIMITIVE_KEYS, "BOOLEAN", "FLOAT", "BYTES", "VARBINARY")
 
 
 class TopicFacts(Protocol):
@@ -26,6 +29,13 @@ class TopicFacts(Protocol):
 
     @property
     def replicas(self) -> int: ...
+
+
+TopicLookup = Callable[[str, str], TopicFacts | None]
+"""(store, topic) -> its facts, or None if there is no such topic."""
+
+COMPACTED = {"cleanup.policy": "compact", "segment.bytes": str(64 << 20), "segment.ms": str(3_600_000)}
+"""Of a changelog's topic. Only closed segments are compacted: with Kafka's own sizes a small one never would be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +63,8 @@ def declared_relation(
             name="value.format",
             example="'json'",
         )
+    if given["value.format"] == "primitive":
+        check_primitive_value(columns)
     key_format, key_type = declared_key(home.name, columns, primary_key, given)
     return _relation(kind, home, columns, primary_key, given, key_format, key_type, primary_key, home.name.lower())
 
@@ -61,7 +73,6 @@ def declared_key(
     name: str, columns: Sequence[Column], primary_key: Sequence[str], given: Mapping[str, Any]
 ) -> tuple[str | None, DataType | None]:
     """The format and type of a declared relation's record keys."""
-    check_formats(given)
     by_name = {c.name: c.type for c in columns}
     if given.get("key.type"):
         key_type = parse_type(str(given["key.type"]))
@@ -100,36 +111,88 @@ def _check_primitive_key(name: str, types: Sequence[DataType]) -> None:
         )
 
 
-def check_formats(given: Mapping[str, Any]) -> None:
-    """Refuse the formats that a later version will bring."""
-    for key in ("value.format", "key.format"):
-        if given.get(key) in ("avro", "protobuf"):
-            raise MillpondError(
-                "UNSUPPORTED", feature=f"'{key}' = '{given[key]}'", instead="Use 'json' or 'primitive'."
-            )
+def check_primitive_value(columns: Sequence[Column]) -> None:
+    """Raises NO_PRIMITIVE_FORM unless `columns` are one of a type that Kafka has a serializer for."""
+    if len(columns) != 1 or columns[0].type.name not in PRIMITIVE_VALUES:
+        raise MillpondError(
+            "NO_PRIMITIVE_FORM",
+            columns=", ".join(f"{c.name} {c.type}" for c in columns),
+            types=", ".join(PRIMITIVE_VALUES),
+        )
 
 
 def derived_relation(kind: RelationKind, home: Home, plan: QueryPlan, given: Mapping[str, Any]) -> Relation:
-    """The relation of a CREATE ... AS SELECT. Formats default to the left-most source's. Raises BAD_KEY."""
-    check_formats(given)
+    """The relation of a CREATE ... AS SELECT. Formats default to the left-most source's.
+
+    Raises BAD_KEY, BAD_PROPERTY, COLUMN_NOT_FOUND, DUPLICATE_COLUMN, NO_PRIMITIVE_FORM.
+    """
     source = plan.scans[0].relation
-    form = given.get("value.format") or source.value_format
-    if form == "primitive" and len(plan.columns) != 1:
-        form = "json"
-    full = {"value.format": form, "timestamp.format": source.timestamp_format, **given}
+    given = {**given, **_columns_given(home.name, plan, given)}
+    carried = [c for c in plan.columns if c.name not in given.get("value.columns.exclude", ())]
+    if "value.format" not in given:
+        plain = len(carried) == 1 and carried[0].type.name in PRIMITIVE_VALUES
+        given["value.format"] = source.value_format if plain else "json"
+    elif given["value.format"] == "primitive":
+        check_primitive_value(carried)
+    full = {"timestamp.format": source.timestamp_format, **given}
+    full.pop("starting.position", None)  # the query's, not of those that will read the relation
     if kind is RelationKind.VIEW:
-        return _view(home, plan, {**full, "value.format": "json"})
+        return _view(home, plan, full)
     if kind is RelationKind.CHANGELOG:
         return _changelog(home, plan, full)
     return _stream(home, plan, full, source)
 
 
+def _columns_given(name: str, plan: QueryPlan, given: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """`key.columns` and `value.columns.exclude` by the columns' own names."""
+    found = {}
+    for key in ("key.columns", "value.columns.exclude"):
+        if key in given:
+            found[key] = tuple(_result_column(c, key, plan) for c in given[key])
+    inside = found.get("key.columns") or plan.key
+    for column in found.get("value.columns.exclude", ()):
+        if column not in inside:
+            raise MillpondError(
+                "BAD_PROPERTY",
+                name="value.columns.exclude",
+                value=column,
+                takes="columns of the key ('key.columns')",
+            )
+    if plan.key and found.get("key.columns", plan.key) != plan.key:
+        raise MillpondError(
+            "BAD_KEY",
+            name=name,
+            reason=f"'key.columns' differs from the GROUP BY or PRIMARY KEY, which is ({', '.join(plan.key)})",
+            instead="Leave 'key.columns' out.",
+        )
+    return found
+
+
+def _result_column(name: str, key: str, plan: QueryPlan) -> str:
+    exact = [c.name for c in plan.columns if c.name == name.strip('"')]
+    found = exact or [c.name for c in plan.columns if c.name.lower() == name.lower()]
+    if len(found) != 1:
+        known = f"The result has: {', '.join(c.name for c in plan.columns)}."
+        raise MillpondError("COLUMN_NOT_FOUND", name=name, where=f"'{key}'", suggestion=known)
+    return found[0]
+
+
 def _view(home: Home, plan: QueryPlan, given: Mapping[str, Any]) -> Relation:
+    _refuse_alike(plan.columns)
     key = () if any(k in plan.hidden for k in plan.key) else plan.key
     relation_id = str(uuid.uuid4())
-    topic = f"millpond.view.{home.database}.{home.schema}.{home.name}.{relation_id[:8]}"
-    given = {**given, "topic": given.get("topic", topic)}
+    topic = kafka_name("millpond.view", home.database, home.schema, home.name, relation_id[:8])
+    given = {**given, "topic": given.get("topic", topic), "value.format": "json"}
     return _relation(RelationKind.VIEW, home, plan.columns, key, given, "json", None, plan.key, topic, relation_id)
+
+
+def _refuse_alike(columns: Sequence[Column]) -> None:
+    """The view store's tables do not tell names apart that differ in case alone."""
+    seen: set[str] = set()
+    for column in columns:
+        if column.name.lower() in seen:
+            raise MillpondError("DUPLICATE_COLUMN", name=column.name)
+        seen.add(column.name.lower())
 
 
 def _changelog(home: Home, plan: QueryPlan, given: Mapping[str, Any]) -> Relation:
@@ -165,18 +228,28 @@ def _changelog(home: Home, plan: QueryPlan, given: Mapping[str, Any]) -> Relatio
 
 
 def _stream(home: Home, plan: QueryPlan, given: Mapping[str, Any], source: Relation) -> Relation:
-    columns = given.get("key.columns") or ()
-    if not columns:
-        form, key_type = given.get("key.format") or source.key_format, source.key_type
-        return _relation(RelationKind.STREAM, home, plan.columns, (), given, form, key_type, (), home.name.lower())
-    known = {c.name for c in plan.columns}
-    for column in columns:
-        if column not in known:
-            raise MillpondError(
-                "COLUMN_NOT_FOUND", name=column, where="'key.columns'", suggestion="Use result columns."
-            )
-    form, key_type = declared_key(home.name, plan.columns, columns, {k: v for k, v in given.items() if k != "key.type"})
+    columns: tuple[str, ...] = given.get("key.columns") or ()
+    if columns:
+        rest = {k: v for k, v in given.items() if k != "key.type"}
+        form, key_type = declared_key(home.name, plan.columns, columns, rest)
+    elif "key.type" in given and source.key_type is None:
+        form, key_type = declared_key(home.name, plan.columns, (), given)
+    else:
+        form, key_type = source.key_format, source.key_type
+        _check_passed_key(home.name, given, source)
     return _relation(RelationKind.STREAM, home, plan.columns, (), given, form, key_type, columns, home.name.lower())
+
+
+def _check_passed_key(name: str, given: Mapping[str, Any], source: Relation) -> None:
+    """Without `key.columns` the source's keys go through as they are: in no other format."""
+    wanted = given.get("key.format")
+    if wanted is not None and wanted != source.key_format:
+        raise MillpondError(
+            "BAD_KEY",
+            name=name,
+            reason=f"'key.format' is '{wanted}', but the keys of '{source.name}' go through as they are",
+            instead="Say with 'key.columns' what the key is made of, or leave 'key.format' out.",
+        )
 
 
 def _relation(
@@ -206,7 +279,7 @@ def _relation(
         key_format=key_format,
         key_type=key_type,
         key_columns=key_columns,
-        timestamp_column=_timestamp_column(home.name, columns, given),
+        timestamp_column=timestamp_column(home.name, columns, given.get("timestamp")),
         timestamp_format=given.get("timestamp.format", "sql"),
         owner=home.context.role,
         created_at=now,
@@ -215,20 +288,28 @@ def _relation(
     )
 
 
-def _timestamp_column(name: str, columns: Sequence[Column], given: Mapping[str, Any]) -> str | None:
-    wanted = given.get("timestamp")
-    if wanted is None:
-        return None
-    found = next((c for c in columns if c.name == wanted), None) or next(
-        (c for c in columns if c.name.lower() == str(wanted).lower()), None
-    )
-    if found is None:
-        raise MillpondError("COLUMN_NOT_FOUND", name=wanted, where=f"'{name}' (property 'timestamp')", suggestion="")
-    if found.type.name not in TIMESTAMPS:
-        raise MillpondError(
-            "BAD_PROPERTY",
-            name="timestamp",
-            value=wanted,
-            takes=f"a column of {', '.join(TIMESTAMPS)}; '{found.name}' is {found.type}",
-        )
-    return found.name
+def sink_topic(
+    relation: Relation, partitions: int | None, replicas: int | None, given: Mapping[str, Any]
+) -> EnsureTopic:
+    """The relation's topic; that of a changelog or view is compacted if it is made."""
+    compacted = {} if relation.kind is RelationKind.STREAM else COMPACTED
+    settings = {k.removeprefix("kafka.topic."): str(v) for k, v in given.items() if k.startswith("kafka.topic.")}
+    return EnsureTopic(relation.store, relation.topic, partitions, replicas, {**compacted, **settings})
+
+
+LONGEST_TOPIC = 249
+"""Characters that Kafka takes."""
+
+
+def kafka_name(*parts: str) -> str:
+    """A topic's name of `parts`; what Kafka does not take in a name becomes `_`."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", ".".join(parts))[:LONGEST_TOPIC]
+
+
+def created(stages: tuple[Stage, ...], relation: Relation, query: PersistentQuery | None = None) -> Planned:
+    """The answer of a CREATE."""
+    kind = relation.kind.value
+    summary = f"{kind} '{relation.name}' was created" + (f", query {query.id} fills it" if query else "")
+    label = "MATERIALIZED VIEW" if relation.kind is RelationKind.VIEW else kind.upper()
+    path = (relation.database, relation.schema, relation.name)
+    return Planned(stages, kind, relation.name, f"CREATE {label}", summary, path)

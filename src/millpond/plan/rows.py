@@ -41,7 +41,7 @@ def _row(relation: Relation, names: Sequence[str], row: Sequence[exp.Expr]) -> t
             columns=", ".join(f"{c.name} {c.type}" for c in relation.columns),
         )
     trees = dict(zip(names, row, strict=True))
-    values = []
+    values: list[Expr] = []
     for column in relation.columns:
         tree = trees.get(column.name)
         if tree is None:

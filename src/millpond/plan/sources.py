@@ -13,8 +13,10 @@ from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.binder import bind
 from millpond.plan.nodes import Node, Scan, Unnest, Window
+from millpond.plan.outputs import alias_name
 from millpond.plan.properties import SOURCE, read_properties
 from millpond.plan.scope import Scope
+from millpond.plan.timestamps import timestamp_column
 from millpond.sql.nodes import WindowSource
 from millpond.sql.position import position_of
 from millpond.types import BIGINT, TIMESTAMP, VARCHAR, ArrayType, Column, StructType
@@ -48,10 +50,24 @@ def plan_source(select: exp.Select, reader: CatalogReader, context: SessionConte
     """Plan FROM and the joins of `select`."""
     from_ = select.args.get("from_")
     if from_ is None:
-        raise MillpondError("UNSUPPORTED", feature="A persistent query without FROM", instead="Name a relation.")
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=position_of(select),
+            feature="A persistent query without FROM",
+            instead="Name a relation.",
+        )
     source = _plan_item(from_.this, reader, context)
-    for join in [*(from_.this.args.get("joins") or ()), *(select.args.get("joins") or ())]:
-        source = _plan_join(source, join)
+    joins = [*(from_.this.args.get("joins") or ()), *(select.args.get("joins") or ())]
+    for join in joins:
+        source = _plan_unnest(source, join.this)
+    if len(joins) > 1:
+        # A row's place is its record's offset and its place in one array: see `spark.translate`.
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=position_of(joins[1].this),
+            feature="A second UNNEST",
+            instead="CREATE STREAM ... AS SELECT with the first one, then unnest that stream.",
+        )
     return source
 
 
@@ -77,7 +93,7 @@ def _plan_scan(table: exp.Table, reader: CatalogReader, context: SessionContext)
             feature=f"Reading the materialized view '{relation.name}' in a persistent query",
             instead="CREATE CHANGELOG ... AS SELECT for it and read that, or ask the view with a plain SELECT.",
         )
-    node = scan_of(relation, _properties(table), context)
+    node = scan_of(relation, source_properties(table), context)
     return Source(node, _scope(relation, table.alias, node))
 
 
@@ -88,15 +104,12 @@ def _scope(relation: Relation, alias: str, node: Node) -> Scope:
 
 
 def scan_of(relation: Relation, given: dict[str, Any], context: SessionContext) -> Scan:
-    """A scan of `relation` with a source's own properties over the relation's and the session's."""
-    position = given.get("starting.position") or relation.properties.get("starting.position")
-    timestamp = given.get("timestamp")
-    if timestamp is not None and relation.column(timestamp) is None:
-        raise MillpondError("COLUMN_NOT_FOUND", name=timestamp, where=f"'{relation.name}'", suggestion="")
+    """A scan of `relation`: a source's own properties count, then the session's, then the relation's."""
+    timestamp = timestamp_column(relation.name, relation.columns, given.get("timestamp"))
     return Scan(
         columns=relation.columns,
         relation=relation,
-        starting_position=position or context.settings.get("starting.position", "earliest"),
+        starting_position=starting_position(relation, given, context, "earliest"),
         timestamp_column=timestamp or relation.timestamp_column,
         allowed_latency_ms=given.get("source.allow.latency.millis"),
         error_handling={"terminate": "TERMINATE", "ignore": "IGNORE"}.get(
@@ -106,7 +119,14 @@ def scan_of(relation: Relation, given: dict[str, Any], context: SessionContext) 
     )
 
 
-def _properties(item: exp.Expression) -> dict[str, Any]:
+def starting_position(relation: Relation, given: dict[str, Any], context: SessionContext, otherwise: str) -> str:
+    """earliest, latest, or epoch milliseconds as text: where a query begins to read `relation`."""
+    places = (given, context.settings, relation.properties)
+    return next((str(p["starting.position"]) for p in places if p.get("starting.position")), otherwise)
+
+
+def source_properties(item: exp.Expression) -> dict[str, Any]:
+    """What a source's own WITH says."""
     given = item.args.get("source_properties")
     return read_properties(given.args["properties"], SOURCE, "a source") if given else {}
 
@@ -116,6 +136,7 @@ def _plan_window(item: WindowSource, reader: CatalogReader, context: SessionCont
     if not isinstance(table, exp.Table):
         raise MillpondError(
             "UNSUPPORTED",
+            position=position_of(item),
             feature="A window over a sub-query",
             instead="Name a stream in the window's first place.",
         )
@@ -127,16 +148,34 @@ def _plan_window(item: WindowSource, reader: CatalogReader, context: SessionCont
             feature=f"A window over the {relation.kind.value} '{relation.name}'",
             instead="Windows are taken over streams.",
         )
-    scan = scan_of(relation, {**_properties(table), **_properties(item)}, context)
+    scan = scan_of(relation, {**source_properties(table), **source_properties(item)}, context)
     kind, size, step = item.args["kind"], item.args["size"], item.args.get("step") or item.args["size"]
-    if size % step and kind == "CUMULATE":
-        raise MillpondError(
-            "UNSUPPORTED",
-            feature="A CUMULATE whose SIZE is not a multiple of STEP",
-            instead="Change SIZE or STEP.",
-        )
-    node = Window((*relation.columns, *WINDOW_COLUMNS), scan, kind, size, step, scan.allowed_latency_ms)
+    _check_step(item, kind, size, step)
+    columns = _added(relation.columns, WINDOW_COLUMNS, item)
+    node = Window(columns, scan, kind, size, step, scan.allowed_latency_ms)
     return Source(node, _scope(relation, _alias(item) or table.alias, node))
+
+
+def _check_step(item: WindowSource, kind: str, size: int, step: int) -> None:
+    wrong = None
+    if kind == "CUMULATE" and size % step:
+        wrong = "A CUMULATE whose SIZE is not a multiple of STEP"
+    if kind == "HOP" and step > size:
+        wrong = "A HOP that advances by more than its SIZE"
+    if wrong:
+        raise MillpondError(
+            "UNSUPPORTED", position=position_of(item), feature=wrong, instead="Change the size or the step."
+        )
+
+
+def _added(columns: tuple[Column, ...], more: tuple[Column, ...], tree: exp.Expr) -> tuple[Column, ...]:
+    """Both, whose names must differ. Raises DUPLICATE_COLUMN."""
+    names = {c.name for c in columns}
+    for column in more:
+        if column.name in names:
+            raise MillpondError("DUPLICATE_COLUMN", position=position_of(tree), name=column.name)
+        names.add(column.name)
+    return (*columns, *more)
 
 
 def _alias(item: exp.Expression) -> str:
@@ -144,24 +183,27 @@ def _alias(item: exp.Expression) -> str:
     return alias.name if alias is not None else ""
 
 
-def _plan_join(source: Source, join: exp.Join) -> Source:
-    unnest = join.this
+def _plan_unnest(source: Source, unnest: exp.Expr) -> Source:
     if not isinstance(unnest, exp.Unnest):
         raise MillpondError(
             "UNSUPPORTED",
-            position=position_of(join.this),
+            position=position_of(unnest),
             feature="A join in a persistent query",
             instead="Join materialized views in a plain SELECT.",
         )
     array = bind(unnest.expressions[0], source.scope)
     if not isinstance(array.type, ArrayType):
-        raise MillpondError("TYPE_MISMATCH", what="UNNEST", given=str(array.type), instead="It takes an ARRAY apart.")
+        raise MillpondError(
+            "TYPE_MISMATCH",
+            position=position_of(unnest.expressions[0]),
+            what="UNNEST",
+            given=str(array.type),
+            instead="It takes an ARRAY apart.",
+        )
     alias = unnest.args["alias"]
-    names = [c.name for c in alias.args.get("columns") or ()]
-    ordinality = bool(unnest.args.get("offset"))
-    element = names[0] if names else "value"
-    order = (names[1] if len(names) > 1 else "ordinality") if ordinality else None
-    added = (Column(element, array.type.element), *((Column(order, BIGINT),) if order else ()))
+    element, *order = [alias_name(c) for c in alias.args["columns"]]
+    added = (Column(element, array.type.element), *(Column(name, BIGINT) for name in order))
+    columns = _added(source.node.columns, added, alias)
     element_scope = Scope.of_relation((alias.name,), added, hidden=False)
-    node = Unnest((*source.node.columns, *added), source.node, array, element, order)
+    node = Unnest(columns, source.node, array, element, order[0] if order else None)
     return Source(node, Scope.of_sources(*source.scope.sources, *element_scope.sources))

@@ -16,6 +16,7 @@ FIXED = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
+    "spark.sql.timeType.enabled": "true",
     # Bad data gives NULL instead of ending a query that runs for ever.
     "spark.sql.ansi.enabled": "false",
     "spark.sql.shuffle.partitions": str(SHUFFLE_PARTITIONS),

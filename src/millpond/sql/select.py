@@ -22,18 +22,18 @@ def at_query(cursor: Cursor, ahead: int = 0) -> bool:
 
 
 def query_tree(cursor: Cursor) -> exp.Query:
-    """The query that must be next: WITH, operands of UNION and its like, then ORDER BY, LIMIT and OFFSET of the whole."""
+    """The query that must be next: WITH, operands of UNION and its like, then ORDER BY and LIMIT of the whole."""
     cursor.deeper()
     shared = _shared(cursor)
     tree = _set_operation(cursor)
     if not isinstance(tree, exp.Subquery):
         _order_and_limit(cursor, tree)
     cursor.depth -= 1
-    if isinstance(tree, exp.Subquery) and not shared:
-        return tree.this
     if shared:
         tree.set("with_", exp.With(expressions=shared))
-    return tree
+        return tree
+    inner: exp.Query = tree.this if isinstance(tree, exp.Subquery) else tree
+    return inner
 
 
 def _shared(cursor: Cursor) -> list[exp.CTE]:

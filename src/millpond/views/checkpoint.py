@@ -8,7 +8,7 @@ import threading
 from pathlib import Path
 
 EVERY_SECONDS = 1.0
-SMALLEST_BYTES = 4 << 20
+SMALLEST_BYTES = 1 << 20
 """A log smaller than this is left alone: pages that change often are copied less often."""
 
 

@@ -18,23 +18,29 @@ from millpond.catalog.model import Relation, SessionContext
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.expressions import Literal
-from millpond.serve.pull.compiler import Compiled, Compiler
+from millpond.serve.pull.compiler import Compiler
 from millpond.sql.parser import parse
+from millpond.sql.position import literal_ordinal
 from millpond.sql.shape import shape_of
 from millpond.sql.statements import Query
-from millpond.types import Column
+from millpond.types import NULL, VARCHAR, Column
 from millpond.views.expressions import literal_to_sqlite
 from millpond.views.values import row_decoder
 
 SENTINEL = "\x01mp{}\x01"
 SENTINEL_NUMBER = 1_987_000_000
-"""Stands for literal number N as SENTINEL_NUMBER + N while the shape is planned: an INTEGER nobody writes."""
+"""Stands for literal number N as SENTINEL_NUMBER + N while the shape is planned: an INTEGER, as the literal itself."""
+SENTINELS = 100_000
+INTEGERS = range(-(2**31), 2**31)
+"""Numbers outside are a BIGINT or more: they may be compared in another type than the sentinel."""
 COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)
 CACHED = 2048
 """Statements kept; a client that makes a new shape each time must not fill the memory."""
+LONGEST = 10_000
+"""Characters of a statement that is kept: the cache holds texts."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Prepared:
     """One pull query, ready to run. `parameters` are the places of its bound values among the shape's literals."""
 
@@ -44,6 +50,8 @@ class Prepared:
     views: tuple[Relation, ...]
     system: bool
     decode: Callable[[Sequence[Any]], Sequence[Any]]
+    cheap: bool | None = None
+    """Whether it looks rows up by keys alone; None: nobody has looked yet."""
 
     def bindings(self, literals: Sequence[Any]) -> tuple[Any, ...]:
         """The values to bind, from a statement's own literals."""
@@ -58,9 +66,8 @@ class _Shape:
     plans: dict[tuple[Any, ...], Prepared]
 
     def key(self, literals: Sequence[Any]) -> tuple[Any, ...]:
-        kept = [(type(v), v) for n, v in enumerate(literals) if n not in self.parameters]
-        kinds = [isinstance(literals[n], str) for n in sorted(self.parameters)]
-        return (*kept, *kinds)
+        """What a statement of this shape must have in common with another to share its plan."""
+        return tuple(_kind(v) if n in self.parameters else (type(v), v) for n, v in enumerate(literals))
 
 
 class PreparedQueries:
@@ -74,9 +81,9 @@ class PreparedQueries:
 
     def find(self, sql: str, context: SessionContext) -> tuple[Prepared, tuple[Any, ...]] | None:
         """The plan of a statement whose shape was planned before, with its bindings."""
-        if self.version != self.reader.version:
+        if self.version != self.reader.version or len(sql) > LONGEST:
             return None
-        text, literals = shape_of(sql)
+        text, literals = shape_of(_bare(sql))
         shape = self.shapes.get(_key(text, context))
         prepared = shape.plans.get(shape.key(literals)) if shape else None
         return (prepared, prepared.bindings(literals)) if prepared else None
@@ -84,15 +91,14 @@ class PreparedQueries:
     def prepare(self, sql: str, query: Query, context: SessionContext) -> tuple[Prepared, tuple[Any, ...]]:
         """Plan `query`, which is `sql` parsed. Raises what is wrong with it."""
         version = self.reader.version
-        text, literals = shape_of(sql)
-        prepared = self._with_parameters(text, literals, context) if literals else None
+        text, literals = shape_of(_bare(sql))
+        wanted = _comparable(query.tree, literals)
+        prepared = self._with_parameters(text, literals, wanted, context) if wanted else None
         if prepared is None:
-            prepared = _prepared(self._compiler(context, _plain), query.tree, ())
-        self._keep(version, _key(text, context), literals, prepared)
+            prepared = _prepared(Compiler(self.reader, context, literal_to_sqlite), query.tree, ())
+        if len(sql) <= LONGEST:
+            self._keep(version, _key(text, context), literals, prepared)
         return prepared, prepared.bindings(literals)
-
-    def _compiler(self, context: SessionContext, literal: Callable[[Literal], str]) -> Compiler:
-        return Compiler(self.reader, context, literal)
 
     def _keep(self, version: int, key: tuple[object, ...], literals: Sequence[Any], prepared: Prepared) -> None:
         with self.lock:
@@ -106,77 +112,77 @@ class PreparedQueries:
                 shape = self.shapes[key] = _Shape(parameters, {})
             shape.plans[shape.key(literals)] = prepared
 
-    def _with_parameters(self, text: str, literals: Sequence[Any], context: SessionContext) -> Prepared | None:
-        """The plan with its comparable literals as parameters; None if there are none, or one cannot be told apart."""
-        wanted = self._comparable(text, literals)
-        if not wanted:
+    def _with_parameters(
+        self, text: str, literals: Sequence[Any], wanted: Sequence[int], context: SessionContext
+    ) -> Prepared | None:
+        """The plan with the `wanted` literals as parameters; None if one of them cannot be told apart."""
+        if any(_sentinel_number(v) is not None for v in literals):
             return None
         marked = [_sentinel(n, v) if n in wanted else v for n, v in enumerate(literals)]
-        used: list[int] = []
+        used: set[int] = set()
 
         def literal(constant: Literal) -> str:
             n = _sentinel_number(constant.value)
-            if n is None or n not in wanted:
-                return _plain(constant)
-            used.append(n)
-            return f"?{sorted(wanted).index(n) + 1}"
+            if n is None:
+                return literal_to_sqlite(constant)
+            used.add(n)
+            return f"?{wanted.index(n) + 1}"
 
         try:
             (query,) = parse(_filled(text, marked))
             assert isinstance(query, Query)
-            prepared = _prepared(self._compiler(context, literal), query.tree, tuple(sorted(wanted)))
+            prepared = _prepared(Compiler(self.reader, context, literal), query.tree, tuple(wanted))
         except (MillpondError, ValueError):
             return None
-        return prepared if sorted(used) == sorted(wanted) and "mp" not in _marks(prepared.sql) else None
+        return prepared if used == set(wanted) and "\x01" not in prepared.sql else None
 
-    def _comparable(self, text: str, literals: Sequence[Any]) -> set[int]:
-        """Places of literals that stand right beside a column in a comparison."""
-        marked = [_sentinel(n, v) for n, v in enumerate(literals)]
-        try:
-            (query,) = parse(_filled(text, marked))
-        except (MillpondError, ValueError):
-            return set()
-        assert isinstance(query, Query)
-        found = set()
-        for node in query.tree.find_all(exp.Literal):
-            n = _sentinel_number(node.name if node.is_string else int(node.name) if node.name.isdigit() else None)
-            sides = node.parent
-            if n is not None and isinstance(sides, COMPARISONS) and isinstance(sides.this, exp.Column):
-                found.add(n)
-        return found
+
+def _comparable(tree: exp.Query, literals: Sequence[Any]) -> list[int]:
+    """Places of the literals that stand right beside a column in a comparison, and may be parameters."""
+    found = set()
+    for node in tree.find_all(exp.Literal):
+        n, sides = literal_ordinal(node), node.parent
+        if n is None or n >= len(literals) or _kind(literals[n]) is None:
+            continue
+        if isinstance(sides, COMPARISONS) and isinstance(sides.this, exp.Column):
+            found.add(n)
+    return sorted(found)
+
+
+def _kind(value: Any) -> str | None:
+    """What values must have in common to share a plan; None: they do not."""
+    if isinstance(value, str):
+        return "text"
+    return "integer" if isinstance(value, int) and value in INTEGERS else None
 
 
 def _prepared(compiler: Compiler, tree: exp.Query, parameters: tuple[int, ...]) -> Prepared:
-    compiled: Compiled = compiler.compile(tree)
+    compiled = compiler.compile(tree)
+    columns = tuple(Column(c.name, VARCHAR) if c.type == NULL else c for c in compiled.columns)
     views = tuple({v.id: v for v in compiler.views}.values())
-    return Prepared(compiled.sql, parameters, compiled.columns, views, compiler.system, row_decoder(compiled.columns))
-
-
-def _plain(constant: Literal) -> str:
-    return literal_to_sqlite(constant)
+    return Prepared(compiled.sql, parameters, columns, views, compiler.system, row_decoder(columns))
 
 
 def _key(text: str, context: SessionContext) -> tuple[object, ...]:
     return (text, context.database, context.schema, context.dialect)
 
 
+def _bare(sql: str) -> str:
+    """The statement without what stands around it: a client sends it with its semicolon, the parser cuts that off."""
+    return sql.strip().removesuffix(";").rstrip()
+
+
 def _sentinel(n: int, value: Any) -> Any:
-    if isinstance(value, str):
-        return SENTINEL.format(n)
-    return SENTINEL_NUMBER + n if isinstance(value, int) else value
+    return SENTINEL.format(n) if isinstance(value, str) else SENTINEL_NUMBER + n
 
 
 def _sentinel_number(value: Any) -> int | None:
-    if isinstance(value, str) and value.startswith("\x01mp"):
+    """Which literal a sentinel stands for; None for any other value."""
+    if isinstance(value, str) and value.startswith("\x01mp") and value.endswith("\x01") and value[3:-1].isdigit():
         return int(value[3:-1])
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value - SENTINEL_NUMBER < 100_000:
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value - SENTINEL_NUMBER < SENTINELS:
         return value - SENTINEL_NUMBER
     return None
-
-
-def _marks(sql: str) -> str:
-    """What is left of sentinels in compiled SQL: nothing, if each became a parameter."""
-    return sql[sql.index("\x01") :] if "\x01" in sql else ""
 
 
 def _filled(shape: str, literals: Sequence[Any]) -> str:

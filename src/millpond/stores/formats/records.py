@@ -20,8 +20,7 @@ ROW_KEY = (Column("_partition", INTEGER), Column("_offset", BIGINT))
 
 def excluded(relation: Relation) -> frozenset[str]:
     """Names of columns that only the key carries."""
-    listed = relation.properties.get("value.columns.exclude", "")
-    return frozenset(name for part in listed.split(",") if (name := part.strip().strip('"')))
+    return frozenset(relation.excluded_columns)
 
 
 def value_columns(relation: Relation) -> tuple[Column, ...]:

@@ -1,0 +1,191 @@
+"""CREATE ... AS SELECT and INSERT INTO ... SELECT: a query that runs for ever -> stages, and its plan again later."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from millpond.catalog.model import PersistentQuery, QueryState, Relation, RelationKind, SessionContext
+from millpond.catalog.reader import CatalogReader
+from millpond.errors import MillpondError
+from millpond.plan.assignment import assign
+from millpond.plan.expressions import ColumnRef, Expr
+from millpond.plan.naming import Names, path_of
+from millpond.plan.nodes import Kind, Project, Scan, Sink
+from millpond.plan.properties import QUERY, SINK, VIEW, read_properties
+from millpond.plan.query import QueryPlan, plan_query
+from millpond.plan.relations import TopicLookup, created, derived_relation, kafka_name, sink_topic
+from millpond.plan.stages import BuildView, EnsureTopic, Planned, RegisterRelation, StartQuery
+from millpond.sql import statements as st
+
+
+def plan_create_as(statement: st.CreateRelationAs, names: Names, topics: TopicLookup) -> Planned:
+    """Topics, relation, view if it is one, query: in this order, so that each finds what it needs."""
+    home = names.home(statement.name)
+    kind = _kind(statement)
+    taken = names.taken(home, statement)
+    if taken:
+        return taken
+    given = names.with_store(_sink_properties(statement, kind))
+    plan = plan_query(statement.query, names.reader, _starting(names.context, given))
+    _check_kind(kind, plan, statement.name)
+    relation = derived_relation(kind, home, plan, given)
+    sink = _sink(relation, plan, given)
+    query = _query(statement, statement.query, relation, plan, names)
+    view = (BuildView(relation),) if kind is RelationKind.VIEW else ()
+    letters = _dead_letter_topics(relation, plan)
+    stages = (_new_topic(relation, plan, given, topics), *letters, RegisterRelation(relation), *view)
+    return created((*stages, StartQuery(query, sink)), relation, query)
+
+
+def plan_insert_select(statement: st.InsertSelect, names: Names, topics: TopicLookup) -> Planned:
+    """Raises WRONG_VALUES, TYPE_MISMATCH, BAD_KEY, WRONG_RELATION_KIND besides what `plan_query` raises."""
+    relation = names.target(statement.name)
+    plan = plan_query(statement.query, names.reader, names.context)
+    if relation.kind is RelationKind.STREAM:
+        _check_kind(relation.kind, plan, statement.name)
+    sink = _sink(relation, _fitted(plan, relation), {})
+    query = _query(statement, statement.query, relation, plan, names)
+    summary = f"query {query.id} writes into '{relation.name}'"
+    stages = (*_dead_letter_topics(relation, plan), StartQuery(query, sink))
+    return Planned(stages, "query", query.id, "INSERT", summary, path_of(relation))
+
+
+def plan_into(
+    statement: st.CreateRelationAs | st.InsertSelect,
+    sink: Relation,
+    reader: CatalogReader,
+    context: SessionContext,
+) -> Sink:
+    """The plan of a statement whose relation is there already: what a restart runs again."""
+    if isinstance(statement, st.InsertSelect):
+        return _sink(sink, _fitted(plan_query(statement.query, reader, context), sink), {})
+    given = _sink_properties(statement, sink.kind)
+    return _sink(sink, plan_query(statement.query, reader, _starting(context, given)), given)
+
+
+def dead_letter_topic(scan: Scan, sink: Relation) -> str:
+    """Where records that do not decode go: the source's own choice, else one topic for each sink."""
+    return scan.dead_letter_topic or kafka_name("dead-letters", sink.database, sink.schema, sink.name)
+
+
+def _kind(statement: st.CreateRelationAs) -> RelationKind:
+    if statement.kind == "table":
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=statement.name.position,
+            feature="CREATE TABLE AS SELECT in the DeltaStream dialect",
+            instead="CREATE MATERIALIZED VIEW ... AS SELECT keeps a result that is queried like a table.",
+        )
+    return RelationKind(statement.kind)
+
+
+def _sink_properties(statement: st.CreateRelationAs, kind: RelationKind) -> dict[str, Any]:
+    view = kind is RelationKind.VIEW
+    what = f"CREATE {'MATERIALIZED VIEW' if view else kind.value.upper()} AS SELECT"
+    return read_properties(statement.properties, VIEW if view else SINK, what, prefixes=True)
+
+
+def _starting(context: SessionContext, given: Mapping[str, Any]) -> SessionContext:
+    """`starting.position` of the statement stands for that of its sources."""
+    if "starting.position" not in given:
+        return context
+    return replace(context, settings={**context.settings, "starting.position": given["starting.position"]})
+
+
+def _check_kind(kind: RelationKind, plan: QueryPlan, name: st.Name) -> None:
+    """Raises WRONG_RELATION_KIND. A view is made of both."""
+    wrong = {RelationKind.STREAM: Kind.UPSERT, RelationKind.CHANGELOG: Kind.APPEND}.get(kind)
+    if plan.kind is not wrong:
+        return
+    stream = kind is RelationKind.STREAM
+    raise MillpondError(
+        "WRONG_RELATION_KIND",
+        position=name.position,
+        inferred="changelog" if stream else "stream",
+        wanted=kind.value,
+        instead=(
+            "GROUP BY and changelog sources make a changelog: CREATE CHANGELOG ... AS SELECT."
+            if stream
+            else "Add a GROUP BY, or CREATE STREAM ... AS SELECT."
+        ),
+    )
+
+
+def _query(statement: st.Statement, query: st.Query, sink: Relation, plan: QueryPlan, names: Names) -> PersistentQuery:
+    """The query that the catalog will know. Raises DUPLICATE_QUERY."""
+    given = read_properties(query.properties, QUERY, "QUERY WITH")
+    name, version = given.get("query.name"), given.get("query.version", 1)
+    other = names.reader.query_named(name, version) if name else None
+    if other is not None:
+        position = next(p.position for p in query.properties if p.key == "query.name")
+        raise MillpondError("DUPLICATE_QUERY", position=position, name=name, version=version, id=other.id)
+    now, context = int(time.time() * 1000), names.context
+    return PersistentQuery(
+        id=str(uuid.uuid4()),
+        name=name,
+        version=version,
+        sql=statement.text,
+        sink=sink.id,
+        sources=tuple(dict.fromkeys(s.relation.id for s in plan.scans)),
+        owner=context.role,
+        intended_state=QueryState.RUNNING,
+        state=QueryState.STARTING,
+        created_at=now,
+        updated_at=now,
+        database=context.database,
+        schema=context.schema,
+        store=context.store,
+    )
+
+
+def _new_topic(relation: Relation, plan: QueryPlan, given: Mapping[str, Any], topics: TopicLookup) -> EnsureTopic:
+    """The sink's topic; a new one has the left-most source's partitions and replicas unless they are given."""
+    scan = plan.scans[0].relation
+    source = topics(scan.store, scan.topic)
+    known = source if topics(relation.store, relation.topic) is None else None
+    partitions = given.get("topic.partitions") or (known.partitions if known else None)
+    replicas = given.get("topic.replicas") or (known.replicas if known else None)
+    return sink_topic(relation, partitions, replicas, given)
+
+
+def _dead_letter_topics(relation: Relation, plan: QueryPlan) -> tuple[EnsureTopic, ...]:
+    letters = {dead_letter_topic(s, relation) for s in plan.scans if s.error_handling == "LOG"}
+    return tuple(EnsureTopic(relation.store, topic) for topic in sorted(letters))
+
+
+def _sink(relation: Relation, plan: QueryPlan, given: Mapping[str, Any]) -> Sink:
+    producer = tuple(
+        (k.removeprefix("kafka.producer."), str(v)) for k, v in given.items() if k.startswith("kafka.producer.")
+    )
+    key = plan.key or relation.key_columns
+    return Sink(relation.columns, plan.node, relation, key, plan.having, relation.excluded_columns, producer)
+
+
+def _fitted(plan: QueryPlan, relation: Relation) -> QueryPlan:
+    """The plan with its columns cast and named as `relation`'s, by position, for INSERT INTO ... SELECT."""
+    if len(plan.columns) != len(relation.columns):
+        raise MillpondError(
+            "WRONG_VALUES",
+            name=relation.name,
+            reason=f"the query has {len(plan.columns)} columns, the relation {len(relation.columns)}",
+            columns=", ".join(f"{c.name} {c.type}" for c in relation.columns),
+        )
+    pairs = list(zip(plan.columns, relation.columns, strict=True))
+    exprs: list[Expr] = [assign(ColumnRef(have.type, have.name), want) for have, want in pairs]
+    renamed = {have.name: want.name for have, want in pairs}
+    extra = [c for c in plan.node.columns if c.name in plan.hidden]
+    columns = (*relation.columns, *extra)
+    node = Project(columns, plan.node, (*exprs, *(ColumnRef(c.type, c.name) for c in extra)))
+    key = tuple(renamed.get(k, k) for k in plan.key)
+    if plan.kind is Kind.UPSERT and key != relation.key_columns:
+        raise MillpondError(
+            "BAD_KEY",
+            name=relation.name,
+            reason=f"the query's key is ({', '.join(key)}), the relation's ({', '.join(relation.key_columns)})",
+            instead="Group by the relation's PRIMARY KEY columns, in their order.",
+        )
+    return replace(plan, node=node, key=key or relation.key_columns)
