@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import os
 from contextlib import ExitStack
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from harness.command_line import interruptible, plain
@@ -24,7 +24,29 @@ from harness.table import Cell, aim, table
 AIM_RATE = 5_000
 AIM_P99 = 5
 
-COLUMNS = ("connections", "requests/s", "p50 ms", "p90 ms", "p99 ms", "max ms", "requests", "bad")
+COLUMNS = (
+    "connections",
+    "requests/s",
+    "p50 ms",
+    "p90 ms",
+    "p99 ms",
+    "max ms",
+    "bad",
+    "CPU us/request",
+    "CPU s of the rest",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What was answered, and CPU seconds meanwhile: of the process that answers, and of the server's others.
+
+    On a machine that others use too, CPU time for each request says more than requests for each second.
+    """
+
+    answered: Answered
+    cpu: float
+    cpu_of_rest: float
 
 
 def main() -> None:
@@ -33,7 +55,7 @@ def main() -> None:
     with interruptible(), run_folder("pull") as folder:
         lines = measured(options, folder)
     print(report(lines, options.rows))
-    write_results("pull", plain(options), [{**asdict(a), "connections": c} for c, a in lines.items()])
+    write_results("pull", plain(options), {f"{n} connections": asdict(line) for n, line in lines.items()})
 
 
 def arguments() -> argparse.Namespace:
@@ -45,7 +67,7 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measured(options: argparse.Namespace, folder: Path) -> dict[int, Answered]:
+def measured(options: argparse.Namespace, folder: Path) -> dict[int, Line]:
     """By number of connections. All processes of the server share one core, the load has the others."""
     mine, *others = sorted(os.sched_getaffinity(0))
     server = EmbeddedServer(folder)
@@ -59,19 +81,24 @@ def measured(options: argparse.Namespace, folder: Path) -> dict[int, Answered]:
         return {n: asked(server, options, n, cores) for n in dict.fromkeys((1, options.connections))}
 
 
-def asked(server: EmbeddedServer, options: argparse.Namespace, connections: int, cores: frozenset[int]) -> Answered:
+def asked(server: EmbeddedServer, options: argparse.Namespace, connections: int, cores: frozenset[int]) -> Line:
     progress(f"{connections} connections for {options.seconds:g} s")
-    return run_load(Load(server.port, options.rows, connections, options.seconds, cores))
+    cpu, rest = server.answering_cpu(), server.engine_cpu() + server.broker_cpu()
+    answered = run_load(Load(server.port, options.rows, connections, options.seconds, cores))
+    cpu = server.answering_cpu() - cpu
+    return Line(answered, cpu, server.engine_cpu() + server.broker_cpu() - rest - cpu)
 
 
-def report(lines: dict[int, Answered], rows: int) -> str:
-    most = lines[max(lines)]
+def report(lines: dict[int, Line], rows: int) -> str:
+    most = lines[max(lines)].answered
     title = (
         f"Pull by key over HTTP, {rows:,} rows in the view; the server's processes on one core, "
         f"load by {most.generator} from another"
     )
     cells: list[tuple[Cell, ...]] = [
-        (str(n), round(a.rate), a.p50, a.p90, a.p99, a.max, a.requests, a.bad) for n, a in lines.items()
+        (str(n), round(a.rate), a.p50, a.p90, a.p99, a.max, a.bad, round(line.cpu / a.requests * 1e6), line.cpu_of_rest)
+        for n, line in lines.items()
+        for a in [line.answered]
     ]
     aims = [
         aim("requests/s", most.rate, AIM_RATE, at_most=False, unit="requests/s"),

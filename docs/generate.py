@@ -2,7 +2,8 @@
 
 - docs/errors.md from the table of errors,
 - docs/functions.md from the table of functions,
-- the part of docs/operations.md between its two "settings" marks from the tree of settings.
+- the part of docs/operations.md between its two "settings" marks from the tree of settings,
+- the part of docs/compatibility.md between its two "refused" marks from the tables of refusals.
 A test fails while a page is not what this writes.
 """
 
@@ -17,10 +18,11 @@ from pathlib import Path
 from millpond.config import Settings
 from millpond.errors import ErrorKind, error_table
 from millpond.plan.functions.table import FAMILIES, AggregateFunction, Function, all_aggregates
+from millpond.plan.properties import NOT_YET
+from millpond.sql.refusals import CLAUSES, STATEMENTS
 from millpond.types import DataType
 
 DOCS = Path(__file__).parent
-BEGIN, END = "<!-- settings: begin, written by generate.py -->", "<!-- settings: end -->"
 
 CLASSES = {
     "02": "No data",
@@ -121,8 +123,8 @@ def _aggregate(aggregate: AggregateFunction) -> tuple[str, ...]:
 
 
 def settings_part() -> str:
-    """The settings, a heading for each, between the two marks."""
-    return "\n".join([BEGIN, "", *(line for name in Settings.model_fields for line in _setting(name)), END])
+    """The settings, a heading for each."""
+    return "\n".join(line for name in Settings.model_fields for line in _setting(name))
 
 
 def _setting(name: str) -> Iterator[str]:
@@ -134,20 +136,34 @@ def _setting(name: str) -> Iterator[str]:
     yield ""
 
 
-def with_settings(page: str) -> str:
-    """A page with the part between its marks written anew; it must have the marks."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return before + settings_part() + after
+def refused_part() -> str:
+    """What is refused by its name, and what to do instead: statements, clauses, properties."""
+    statements = _pairs("Statement", ((f"`{words}`", instead) for words, instead in STATEMENTS.items()))
+    clauses = _pairs("Clause", ((f"`{words}`", instead) for words, instead in CLAUSES.items()))
+    properties = "".join(f"| `{name}` | {what} |\n" for name, what in NOT_YET.items())
+    return f"{statements}\n{clauses}\n| Property | It is for |\n| --- | --- |\n{properties}"
+
+
+def _pairs(what: str, pairs: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"| {left} | {right} |\n" for left, right in [(what, "Instead"), ("---", "---"), *pairs])
+
+
+def with_part(path: Path, name: str, part: str) -> str:
+    """A page with the part between the marks called `name` written anew; it must have the marks."""
+    begin, end = f"<!-- {name}: begin, written by generate.py -->", f"<!-- {name}: end -->"
+    before, _, rest = path.read_text("utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    return f"{before}{begin}\n\n{part}\n{end}{after}"
 
 
 def pages() -> dict[Path, str]:
     """Each page that is written here -> what it ought to be."""
-    operations = DOCS / "operations.md"
+    operations, compatibility = DOCS / "operations.md", DOCS / "compatibility.md"
     return {
         DOCS / "errors.md": errors_page(),
         DOCS / "functions.md": functions_page(),
-        operations: with_settings(operations.read_text("utf-8")),
+        operations: with_part(operations, "settings", settings_part()),
+        compatibility: with_part(compatibility, "refused", refused_part()),
     }
 
 

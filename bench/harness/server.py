@@ -72,6 +72,10 @@ class EmbeddedServer:
         """CPU seconds so far of all its processes except the broker."""
         return cpu_seconds(self.pid, lambda pid: not is_broker(pid))
 
+    def answering_cpu(self) -> float:
+        """CPU seconds so far of the process that answers HTTP."""
+        return cpu_seconds(self.pid, lambda pid: pid == self.pid)
+
     def broker_cpu(self) -> float:
         """CPU seconds so far of its broker."""
         return cpu_seconds(self.pid, is_broker)

@@ -11,7 +11,8 @@ from typing import Any
 SUCCESS = "00000"
 NOT_COMPLETE = "03000"
 
-NOT_READY = "VIEW_NOT_READY"
+NOT_READY = frozenset({"VIEW_NOT_READY", "VIEW_STORE_FAILED"})
+"""A view that has seen nothing yet; a store whose file was lost and is not there again yet."""
 
 HEADERS = {"content-type": "application/json"}
 
@@ -60,7 +61,7 @@ class Statements:
         try:
             return self.run(sql)
         except RefusedError as e:
-            if e.name != NOT_READY:
+            if e.name not in NOT_READY:
                 raise
             return None
 

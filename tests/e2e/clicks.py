@@ -27,7 +27,13 @@ def make_clicks(count: int, seed: int = 7, start: int = START) -> list[Click]:
     """`count` clicks, ten a second, by 20 users on 8 pages; the same for the same seed."""
     chance = random.Random(seed)
     return [
-        Click(start + 100 * n, f"d{chance.randrange(3)}", f"./p{chance.randrange(8)}", "10.0.0.1", f"u{chance.randrange(20)}")
+        Click(
+            start + 100 * n,
+            f"d{chance.randrange(3)}",
+            f"./p{chance.randrange(8)}",
+            "10.0.0.1",
+            f"u{chance.randrange(20)}",
+        )
         for n in range(count)
     ]
 

@@ -9,11 +9,15 @@ from types import ModuleType
 
 import pytest
 
+from millpond.api.app import create_app
 from millpond.config import Settings
-from millpond.errors import error_table
+from millpond.errors import MillpondError, error_table
+from millpond.plan import properties
 from millpond.plan.functions.table import all_aggregates, all_functions
 from millpond.sql import statements
+from millpond.sql.parser import parse
 from millpond.sql.statements import Statement
+from tests.api.fake_engine import FakeEngine
 from tests.house.raises import literals
 from tests.house.source import ROOT
 
@@ -62,7 +66,10 @@ def generator() -> ModuleType:
     return module
 
 
-PAGES = ("errors.md", "functions.md", "operations.md")
+PAGES = ("errors.md", "functions.md", "operations.md", "compatibility.md")
+TEXTS = (ROOT / "README.md", *sorted(DOCS.glob("*.md")))
+FENCE = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\]\(([^)\s#]*)(?:#([^)\s]*))?\)")
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -100,3 +107,61 @@ def test_every_statement_is_in_the_table_of_headings() -> None:
 @pytest.mark.parametrize("heading", [h for expected in STATEMENTS.values() for h in expected])
 def test_every_statement_has_a_heading(heading: str) -> None:
     assert heading in headings("sql-reference.md")
+
+
+def known_properties() -> set[str]:
+    tables = (properties.VIEW, properties.RELATION, properties.SOURCE, properties.QUERY, properties.SETTINGS)
+    return {key for table in tables for key in table} | set(properties.ALIASES)
+
+
+def test_every_property_is_described() -> None:
+    text = (DOCS / "sql-reference.md").read_text("utf-8")
+    assert {key for key in known_properties() if f"`{key}`" not in text} == set()
+
+
+def test_every_route_has_a_place() -> None:
+    text = (DOCS / "api.md").read_text("utf-8")
+    app = create_app(FakeEngine(), Settings(), lambda: ())
+    paths = {str(getattr(route, "path", "")) for route in app.routes}
+    assert {path for path in paths if f"{path}`" not in text and f"{path}/`" not in text} == set()
+
+
+def sql_blocks() -> list[tuple[str, str]]:
+    return [(path.name, block) for path in TEXTS for block in FENCE.findall(path.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize(("page", "block"), sql_blocks())
+def test_every_statement_that_is_shown_is_one(page: str, block: str) -> None:
+    assert parse(block)
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["CREATE STORE s WITH ('type' = KAFKA)", "CREATE TABLE t (a INTEGER)", "SELECT a FROM s MATCH_RECOGNIZE (x)"],
+)
+def test_what_is_said_to_be_refused_is_refused_by_name(words: str) -> None:
+    with pytest.raises(MillpondError) as error:
+        parse(words)
+    assert error.value.name == "UNSUPPORTED"
+
+
+def anchor(heading: str) -> str:
+    """A heading's anchor as web sites make it."""
+    return re.sub(r"[^\w\- ]", "", heading.replace("`", "").lower()).replace(" ", "-")
+
+
+def anchors(path: Path) -> set[str]:
+    lines = path.read_text("utf-8").splitlines()
+    return {anchor(line.lstrip("#").strip()) for line in lines if line.startswith("#")}
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = []
+    for target, place in LINK.findall(page.read_text("utf-8")):
+        if "://" in target or target.endswith(".png"):
+            continue
+        path = page.parent / target if target else page
+        if not path.exists() or (place and place not in anchors(path)):
+            broken.append(f"{target}#{place}")
+    assert broken == []

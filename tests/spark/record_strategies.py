@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from datetime import date, datetime
-from typing import Any
+from typing import Any, Literal
 
 from hypothesis import strategies as st
 
@@ -90,7 +90,7 @@ def _decimal(data_type: DecimalType) -> st.SearchStrategy[Raw]:
     return st.one_of(number.flatmap(_number), number.flatmap(_number), odd.flatmap(_number))
 
 
-def _floating(width: int) -> st.SearchStrategy[Raw]:
+def _floating(width: Literal[32, 64]) -> st.SearchStrategy[Raw]:
     numbers = st.floats(width=width, allow_nan=False, allow_infinity=False).map(repr).flatmap(_number)
     odd = st.sampled_from(['"NaN"', '"Infinity"', '"-Infinity"', "NaN", "1e999", "-0", "-0.0", '"0x1p3"', '"1f"'])
     return st.one_of(numbers, numbers, odd.map(Raw))

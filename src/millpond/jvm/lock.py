@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-Report = Callable[[str], None]
+Report = Callable[[str], object]
 """Takes one short line of progress."""
 
 

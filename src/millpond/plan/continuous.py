@@ -8,18 +8,23 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from sqlglot import exp
+
+from millpond.catalog.dependents import live
 from millpond.catalog.model import PersistentQuery, QueryState, Relation, RelationKind, SessionContext
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.assignment import assign
-from millpond.plan.expressions import ColumnRef, Expr
+from millpond.plan.expressions import Expr
 from millpond.plan.naming import Names, path_of
-from millpond.plan.nodes import Kind, Project, Scan, Sink
+from millpond.plan.nodes import Kind, Scan, Sink
 from millpond.plan.properties import QUERY, SINK, VIEW, read_properties
 from millpond.plan.query import QueryPlan, plan_query
 from millpond.plan.relations import TopicLookup, created, derived_relation, kafka_name, sink_topic
 from millpond.plan.stages import BuildView, EnsureTopic, Planned, RegisterRelation, StartQuery
 from millpond.sql import statements as st
+from millpond.sql.position import position_of
+from millpond.types import Column
 
 
 def plan_create_as(statement: st.CreateRelationAs, names: Names, topics: TopicLookup) -> Planned:
@@ -47,7 +52,7 @@ def plan_insert_select(statement: st.InsertSelect, names: Names, topics: TopicLo
     plan = plan_query(statement.query, names.reader, names.context)
     if relation.kind is RelationKind.STREAM:
         _check_kind(relation.kind, plan, statement.name)
-    sink = _sink(relation, _fitted(plan, relation), {})
+    sink = _sink(relation, _fitted(plan, relation, statement.query), {})
     query = _query(statement, statement.query, relation, plan, names)
     summary = f"query {query.id} writes into '{relation.name}'"
     stages = (*_dead_letter_topics(relation, plan), StartQuery(query, sink))
@@ -62,7 +67,7 @@ def plan_into(
 ) -> Sink:
     """The plan of a statement whose relation is there already: what a restart runs again."""
     if isinstance(statement, st.InsertSelect):
-        return _sink(sink, _fitted(plan_query(statement.query, reader, context), sink), {})
+        return _sink(sink, _fitted(plan_query(statement.query, reader, context), sink, statement.query), {})
     given = _sink_properties(statement, sink.kind)
     return _sink(sink, plan_query(statement.query, reader, _starting(context, given)), given)
 
@@ -120,7 +125,7 @@ def _query(statement: st.Statement, query: st.Query, sink: Relation, plan: Query
     given = read_properties(query.properties, QUERY, "QUERY WITH")
     name, version = given.get("query.name"), given.get("query.version", 1)
     other = names.reader.query_named(name, version) if name else None
-    if other is not None:
+    if other is not None and live([other]):
         position = next(p.position for p in query.properties if p.key == "query.name")
         raise MillpondError("DUPLICATE_QUERY", position=position, name=name, version=version, id=other.id)
     now, context = int(time.time() * 1000), names.context
@@ -165,7 +170,7 @@ def _sink(relation: Relation, plan: QueryPlan, given: Mapping[str, Any]) -> Sink
     return Sink(relation.columns, plan.node, relation, key, plan.having, relation.excluded_columns, producer)
 
 
-def _fitted(plan: QueryPlan, relation: Relation) -> QueryPlan:
+def _fitted(plan: QueryPlan, relation: Relation, query: st.Query) -> QueryPlan:
     """The plan with its columns cast and named as `relation`'s, by position, for INSERT INTO ... SELECT."""
     if len(plan.columns) != len(relation.columns):
         raise MillpondError(
@@ -174,12 +179,15 @@ def _fitted(plan: QueryPlan, relation: Relation) -> QueryPlan:
             reason=f"the query has {len(plan.columns)} columns, the relation {len(relation.columns)}",
             columns=", ".join(f"{c.name} {c.type}" for c in relation.columns),
         )
+    project = plan.node
+    made = {c.name: e for c, e in zip(project.columns, project.exprs, strict=True)}
+    listed: list[exp.Expr] = query.tree.expressions
+    trees = listed if len(listed) == len(relation.columns) else [query.tree] * len(relation.columns)
     pairs = list(zip(plan.columns, relation.columns, strict=True))
-    exprs: list[Expr] = [assign(ColumnRef(have.type, have.name), want) for have, want in pairs]
+    exprs = [_assigned(made[have.name], want, tree) for (have, want), tree in zip(pairs, trees, strict=True)]
+    extra = [c for c in project.columns if c.name in plan.hidden]
+    node = replace(project, columns=(*relation.columns, *extra), exprs=(*exprs, *(made[c.name] for c in extra)))
     renamed = {have.name: want.name for have, want in pairs}
-    extra = [c for c in plan.node.columns if c.name in plan.hidden]
-    columns = (*relation.columns, *extra)
-    node = Project(columns, plan.node, (*exprs, *(ColumnRef(c.type, c.name) for c in extra)))
     key = tuple(renamed.get(k, k) for k in plan.key)
     if plan.kind is Kind.UPSERT and key != relation.key_columns:
         raise MillpondError(
@@ -189,3 +197,11 @@ def _fitted(plan: QueryPlan, relation: Relation) -> QueryPlan:
             instead="Group by the relation's PRIMARY KEY columns, in their order.",
         )
     return replace(plan, node=node, key=key or relation.key_columns)
+
+
+def _assigned(expr: Expr, column: Column, tree: exp.Expr) -> Expr:
+    try:
+        return assign(expr, column)
+    except MillpondError as error:
+        error.position = error.position or position_of(tree)
+        raise

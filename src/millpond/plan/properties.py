@@ -99,7 +99,8 @@ TOPIC = {
 }
 RELATION = {**TOPIC, "starting.position": POSITION}
 SINK = {**TOPIC, "key.columns": NAMES, "value.columns.exclude": NAMES, "starting.position": POSITION}
-VIEW = {**SINK, "retention.millis": MILLIS}
+VIEW = {**{k: v for k, v in SINK.items() if k != "key.columns"}, "retention.millis": MILLIS}
+"""A view's key is that of its rows."""
 SOURCE = {
     "timestamp": TEXT,
     "timestamp.format": _one_of("sql", "iso8601"),

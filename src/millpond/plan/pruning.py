@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from millpond.plan.expressions import ColumnRef, Expr, walk
-from millpond.plan.nodes import Aggregate, Filter, Node, Project, Scan, Sink, Unnest
+from millpond.plan.nodes import Aggregate, Filter, Node, Project, Scan, Sink, Unnest, Window
 from millpond.plan.nodes import walk as walk_nodes
 
 
@@ -26,11 +26,16 @@ def prune_scan(plan: Sink) -> Sink:
 
 
 def _pruned(node: Node, names: set[str]) -> Node:
+    """`node` on a pruned scan: a node that passes its input's columns on loses those that are not built."""
     if isinstance(node, Scan):
-        kept = {c.name for c in node.columns if c.name in names or c.name == node.timestamp_column}
-        return replace(node, needed=frozenset(kept | set(node.relation.primary_key)))
-    (below,) = node.inputs
-    return replace(node, input=_pruned(below, names))  # type: ignore[call-arg]
+        kept = names | {node.timestamp_column} | set(node.relation.primary_key)
+        columns = tuple(c for c in node.columns if c.name in kept)
+        return replace(node, columns=columns, needed=frozenset(c.name for c in columns))
+    (before,) = node.inputs
+    below = _pruned(before, names)
+    if not isinstance(node, Filter | Window | Unnest):
+        return replace(node, input=below)  # type: ignore[call-arg]
+    return replace(node, input=below, columns=(*below.columns, *node.columns[len(before.columns) :]))
 
 
 def _expressions(node: Node) -> Iterator[Expr]:

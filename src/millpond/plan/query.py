@@ -17,6 +17,7 @@ from millpond.plan.nodes import walk as walk_nodes
 from millpond.plan.outputs import alias_name, is_star, output_name, starred
 from millpond.plan.scope import Scope
 from millpond.plan.sources import Source, plan_source
+from millpond.plan.tree import contains_aggregate
 from millpond.sql.position import position_of
 from millpond.sql.statements import Query
 from millpond.types import BOOLEAN, NULL, VARCHAR, Column, DataType
@@ -30,7 +31,7 @@ class QueryPlan:
     `having`: rows of the changelog that do not satisfy it are deletes.
     """
 
-    node: Node
+    node: Project
     kind: Kind
     key: tuple[str, ...]
     hidden: tuple[str, ...] = ()
@@ -130,14 +131,28 @@ def _select_list(select: exp.Select, source: Source) -> list[_Item]:
                 alias_name(tree.args["alias"])
             expr = bind(tree.this if isinstance(tree, exp.Alias) else tree, source.scope)
             items.append(_Item(output_name(tree, expr, len(items)), expr, tree))
+    for item in items:
+        _refuse_nested(item)
     return _unique(items)
+
+
+def _refuse_nested(item: _Item) -> None:
+    for call in _aggregates(item.expr):
+        if any(contains_aggregate(argument) for argument in call.args):
+            raise MillpondError(
+                "AGGREGATE_NOT_ALLOWED",
+                position=position_of(item.tree),
+                clause="an aggregate",
+                instead="Aggregate in one query, then aggregate its result when you ask the view.",
+            )
 
 
 def _unique(items: list[_Item]) -> list[_Item]:
     seen: set[str] = set()
     for item in items:
         if item.name in seen:
-            raise MillpondError("DUPLICATE_COLUMN", position=position_of(item.tree), name=item.name)
+            tree = item.tree.args["alias"] if isinstance(item.tree, exp.Alias) else item.tree
+            raise MillpondError("DUPLICATE_COLUMN", position=position_of(tree), name=item.name)
         seen.add(item.name)
     return items
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from sqlglot import exp
 from millpond.catalog.model import Relation, RelationKind, SessionContext
 from millpond.catalog.names import resolve_relation
 from millpond.catalog.reader import CatalogReader
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, Position
 from millpond.plan.binder import bind
 from millpond.plan.nodes import Node, Scan, Unnest, Window
 from millpond.plan.outputs import alias_name
@@ -93,7 +94,7 @@ def _plan_scan(table: exp.Table, reader: CatalogReader, context: SessionContext)
             feature=f"Reading the materialized view '{relation.name}' in a persistent query",
             instead="CREATE CHANGELOG ... AS SELECT for it and read that, or ask the view with a plain SELECT.",
         )
-    node = scan_of(relation, source_properties(table), context)
+    node = scan_of(relation, table, context)
     return Source(node, _scope(relation, table.alias, node))
 
 
@@ -103,9 +104,14 @@ def _scope(relation: Relation, alias: str, node: Node) -> Scope:
     return Scope.of_relation(name, node.columns, key_type=key_type)
 
 
-def scan_of(relation: Relation, given: dict[str, Any], context: SessionContext) -> Scan:
-    """A scan of `relation`: a source's own properties count, then the session's, then the relation's."""
-    timestamp = timestamp_column(relation.name, relation.columns, given.get("timestamp"))
+def scan_of(relation: Relation, item: exp.Expr, context: SessionContext) -> Scan:
+    """A scan of `relation`: the properties of the source `item` count, then the session's, then the relation's."""
+    given = source_properties(item)
+    try:
+        timestamp = timestamp_column(relation.name, relation.columns, given.get("timestamp"))
+    except MillpondError as error:
+        error.position = _property_position(item, "timestamp")
+        raise
     return Scan(
         columns=relation.columns,
         relation=relation,
@@ -125,10 +131,18 @@ def starting_position(relation: Relation, given: dict[str, Any], context: Sessio
     return next((str(p["starting.position"]) for p in places if p.get("starting.position")), otherwise)
 
 
-def source_properties(item: exp.Expression) -> dict[str, Any]:
-    """What a source's own WITH says."""
+def source_properties(item: exp.Expr) -> dict[str, Any]:
+    """What a source's own WITH says; of a window also that of the relation in it."""
+    inner = source_properties(item.this) if isinstance(item, WindowSource) else {}
     given = item.args.get("source_properties")
-    return read_properties(given.args["properties"], SOURCE, "a source") if given else {}
+    return {**inner, **(read_properties(given.args["properties"], SOURCE, "a source") if given else {})}
+
+
+def _property_position(item: exp.Expr, key: str) -> Position | None:
+    """Where a source's own WITH gives `key`."""
+    given = item.args.get("source_properties")
+    found = next((p.position for p in given.args["properties"] if p.key == key), None) if given else None
+    return found or (_property_position(item.this, key) if isinstance(item, WindowSource) else None)
 
 
 def _plan_window(item: WindowSource, reader: CatalogReader, context: SessionContext) -> Source:
@@ -148,10 +162,10 @@ def _plan_window(item: WindowSource, reader: CatalogReader, context: SessionCont
             feature=f"A window over the {relation.kind.value} '{relation.name}'",
             instead="Windows are taken over streams.",
         )
-    scan = scan_of(relation, {**source_properties(table), **source_properties(item)}, context)
+    scan = scan_of(relation, item, context)
     kind, size, step = item.args["kind"], item.args["size"], item.args.get("step") or item.args["size"]
     _check_step(item, kind, size, step)
-    columns = _added(relation.columns, WINDOW_COLUMNS, item)
+    columns = _added(relation.columns, WINDOW_COLUMNS, [item, item])
     node = Window(columns, scan, kind, size, step, scan.allowed_latency_ms)
     return Source(node, _scope(relation, _alias(item) or table.alias, node))
 
@@ -168,10 +182,10 @@ def _check_step(item: WindowSource, kind: str, size: int, step: int) -> None:
         )
 
 
-def _added(columns: tuple[Column, ...], more: tuple[Column, ...], tree: exp.Expr) -> tuple[Column, ...]:
-    """Both, whose names must differ. Raises DUPLICATE_COLUMN."""
+def _added(columns: tuple[Column, ...], more: tuple[Column, ...], trees: Sequence[exp.Expr]) -> tuple[Column, ...]:
+    """Both, whose names must differ; `trees` are where `more` come from. Raises DUPLICATE_COLUMN."""
     names = {c.name for c in columns}
-    for column in more:
+    for column, tree in zip(more, trees, strict=True):
         if column.name in names:
             raise MillpondError("DUPLICATE_COLUMN", position=position_of(tree), name=column.name)
         names.add(column.name)
@@ -203,7 +217,7 @@ def _plan_unnest(source: Source, unnest: exp.Expr) -> Source:
     alias = unnest.args["alias"]
     element, *order = [alias_name(c) for c in alias.args["columns"]]
     added = (Column(element, array.type.element), *(Column(name, BIGINT) for name in order))
-    columns = _added(source.node.columns, added, alias)
+    columns = _added(source.node.columns, added, alias.args["columns"])
     element_scope = Scope.of_relation((alias.name,), added, hidden=False)
     node = Unnest(columns, source.node, array, element, order[0] if order else None)
     return Source(node, Scope.of_sources(*source.scope.sources, *element_scope.sources))

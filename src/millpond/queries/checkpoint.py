@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+logger = logging.getLogger(__name__)
 
 KEPT_POSITIONS = 8
 """Sink positions kept in the marker: two would do, the rest forgives a slow observer."""
@@ -61,13 +64,16 @@ class Checkpoint:
                 entry.unlink()
 
     def marker(self) -> Marker | None:
-        """None: the query has never started."""
+        """None: the query has never started. One that cannot be read (a damaged disk) says the worst of everything."""
         try:
             raw: dict[str, Any] = json.loads(self.marker_path.read_text())
+            positions = tuple((int(b), {int(p): int(o) for p, o in ends.items()}) for b, ends in raw["positions"])
+            return Marker(bool(raw["real_time"]), bool(raw["caught_up"]), positions)
         except FileNotFoundError:
             return None
-        positions = tuple((int(b), {int(p): int(o) for p, o in ends.items()}) for b, ends in raw["positions"])
-        return Marker(raw["real_time"], raw["caught_up"], positions)
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            logger.warning("the marker '%s' is damaged: %s", self.marker_path, error)
+            return Marker(real_time=True)
 
     def write_marker(self, marker: Marker) -> None:
         """Replace the marker at once: a crash leaves the old or the new one."""

@@ -3,15 +3,16 @@
 1. Marker: the sink's end offsets before the first row is written.
 2. Catch-up, `availableNow`: throttled only while the query has never run in real time. After a crash it is one batch
    over everything, so that no value goes backwards; a stream skips the rows that its sink holds already.
+   A new query with a small backlog leaves it out, so that every single update is a record of the changelog.
 3. Follow: real-time batches if the plan and the free slots allow it, else short micro-batches.
 A failure goes back to 2. A crash between any two steps does as well.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,12 +21,13 @@ from millpond.catalog.model import PersistentQuery, QueryState
 from millpond.config import Settings
 from millpond.errors import MillpondError
 from millpond.plan.capabilities import Mode, verdict
+from millpond.plan.continuous import dead_letter_topic
 from millpond.plan.nodes import Aggregate, Kind, Scan, Sink, walk
-from millpond.plan.planner import dead_letter_topic
 from millpond.queries.checkpoint import Checkpoint, Marker, replay_start
 from millpond.queries.replay import written_positions
 from millpond.queries.slots import Slots
-from millpond.spark.run import Engine, Handle, QueryFailed, Run, slots_needed
+from millpond.queries.source_position import SourcePosition
+from millpond.spark.run import Engine, Handle, QueryFailed, Run, Trigger, slots_needed
 from millpond.stores.protocol import Log
 
 logger = logging.getLogger(__name__)
@@ -34,9 +36,15 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
 """Seconds between attempts after a failure: doubling; a broker that is away is tried for ever."""
 GIVE_UP_AFTER = 4
 """Failures in a row, none of them the store's, before a query is `errored`."""
-WATCH_SECONDS = 1.0
+STEADY_SECONDS = 60.0
+"""A query that ran this long before it failed did not fail for the reason that it failed for before."""
+WATCH_SECONDS, FILLING_WATCH_SECONDS = 1.0, 0.2
+"""Between two looks at how far a query is; a view that is being filled is waited for by somebody."""
 STAGGER_SECONDS = 7
 """Real-time batches of queries differ by up to this, so that their boundaries do not fall together."""
+STOP_SECONDS = 30.0
+AVAILABLE_NOW: Trigger = {"availableNow": True}
+SHORT_BATCHES: Trigger = {"processingTime": "200 milliseconds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,35 +55,47 @@ class Status:
     mode: str = ""
     mode_reason: str = ""
     error: str = ""
+    """What went wrong last, while it is being tried again, or why it was given up."""
     backfill_total: int = 0
     """Rows that were waiting when the first catch-up began."""
     backfill_done: int = 0
     caught_up: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a query's life needs besides the query: the engine, its store, and what it shares with others."""
+
+    engine: Engine
+    log: Log
+    bootstrap: str
+    slots: Slots
+    settings: Settings
+    clock: Callable[[], float] = time.monotonic
+
+
 class QueryLife:
-    """One query's thread. `report` is called with each new `Status`."""
+    """One query's thread. `report` is called with each new `Status`, and must not raise."""
 
     def __init__(
         self,
         query: PersistentQuery,
         plan: Sink,
-        engine: Engine,
-        log: Log,
-        bootstrap: str,
         checkpoint: Checkpoint,
-        slots: Slots,
-        settings: Settings,
+        surroundings: Surroundings,
         report: Callable[[Status], None],
     ) -> None:
-        self.query, self.plan, self.engine, self.log = query, plan, engine, log
-        self.bootstrap, self.checkpoint, self.slots, self.settings = bootstrap, checkpoint, slots, settings
-        self.report = report
+        self.query, self.plan, self.checkpoint, self.report = query, plan, checkpoint, report
+        self.engine, self.log, self.slots = surroundings.engine, surroundings.log, surroundings.slots
+        self.settings, self.bootstrap, self.clock = surroundings.settings, surroundings.bootstrap, surroundings.clock
         self.status = Status(QueryState.STARTING)
         self.stopping = threading.Event()
         self.handle: Handle | None = None
         self.thread = threading.Thread(target=self._live, name=f"query-{query.id[:8]}", daemon=True)
         self.scan = next(n for n in walk(plan) if isinstance(n, Scan))
+        self.source = SourcePosition(query, self.scan.relation.topic, self.log, self.engine, checkpoint)
+        self.target: Mapping[int, int] = {}
+        """End offsets of the source at the start of the first catch-up: there, the query has caught up."""
 
     def start(self) -> None:
         self.thread.start()
@@ -86,41 +106,50 @@ class QueryLife:
         handle = self.handle
         if handle is not None:
             handle.stop()
-        self.thread.join(timeout=30)
+        self.thread.join(timeout=STOP_SECONDS)
+        if self.thread.is_alive():
+            logger.warning("query %s does not stop", self.query.id)
 
-    def progress(self) -> Mapping[str, Any]:
-        """Spark's last report; empty if there is none."""
-        handle = self.handle
-        return handle.progress() if handle else {}
+    def lag(self) -> int:
+        """Rows in the source's topic that the query has not read. Raises STORE_UNREACHABLE."""
+        return self.source.waiting()
+
+    def rows_out(self) -> int:
+        """Records in the sink's topic since the query began. Raises STORE_UNREACHABLE."""
+        marker = self.checkpoint.marker()
+        if marker is None:
+            return 0
+        first = marker.positions[0][1] if marker.positions else {}
+        return sum(end - first.get(p, 0) for p, end in self.log.end_offsets(self.plan.relation.topic).items())
+
+    # --- again and again ---
 
     def _live(self) -> None:
         failures = 0
-        while not self.stopping.is_set():
+        while not self.stopping.is_set() and failures < GIVE_UP_AFTER:
+            began = self.clock()
             try:
                 self._catch_up()
-                failures = 0
                 self._follow()
-            except QueryFailed as failure:
-                failures = self._failed(failure.reason, failures)
-            except MillpondError as error:
-                failures = self._failed(str(error).splitlines()[0], failures, away=error.name == "STORE_UNREACHABLE")
-            except Exception as error:  # a bug must show in DESCRIBE QUERY, not end a thread silently
-                logger.exception("query %s", self.query.id)
-                failures = self._failed(f"{type(error).__name__}: {error}".splitlines()[0][:500], failures)
+            except Exception as error:  # noqa: BLE001 - a bug must show in DESCRIBE QUERY, not end a thread silently
+                if self.clock() - began > STEADY_SECONDS:
+                    failures = 0
+                failures = self._failed(error, failures)
             finally:
                 self.handle = None
                 self.slots.give_back(self.query.id)
-            if self.status.state is QueryState.ERRORED:
-                return
 
-    def _failed(self, reason: str, failures: int, away: bool = False) -> int:
+    def _failed(self, error: Exception, failures: int) -> int:
         """Note the failure and wait a moment; give up after a few that are not the store's."""
         if self.stopping.is_set():
             return failures
+        reason = _reason(error)
+        log = logger.warning if isinstance(error, QueryFailed | MillpondError) else logger.exception
+        log("query %s failed: %s", self.query.id, reason)
+        away = isinstance(error, MillpondError) and error.name == "STORE_UNREACHABLE"
         failures += 0 if away or not self._reachable() else 1
-        logger.warning("query %s failed: %s", self.query.id, reason)
         if failures >= GIVE_UP_AFTER:
-            self._set(state=QueryState.ERRORED, error=reason, mode="")
+            self._set(state=QueryState.ERRORED, error=reason, mode="", mode_reason="")
             return failures
         self._set(error=reason)
         self.stopping.wait(min(FIRST_PAUSE * 2**failures, LONGEST_PAUSE))
@@ -137,46 +166,41 @@ class QueryLife:
 
     def _catch_up(self) -> None:
         marker = self.checkpoint.marker()
-        waiting = self._waiting()
+        if marker is None or not marker.caught_up:
+            self._measure_backlog()
+        else:
+            self._set(caught_up=True)
         if marker is None:
             marker = Marker(positions=((-1, self.log.end_offsets(self.plan.relation.topic)),))
             self.checkpoint.write_marker(marker)
-            self._set(backfill_total=waiting)
-            if waiting <= self.settings.realtime_backlog_rows and self._mode()[0] is Mode.REAL_TIME:
-                self._caught_up()
+            if self._small_backlog():
                 return
-        elif marker.caught_up:
-            self._set(caught_up=True)
-        else:
-            self._set(backfill_total=waiting)
         self.checkpoint.discard_uncommitted()
-        run = self._run(replace(self._base(), skip_written=self._remember_written(marker)))
         throttle = None if marker.real_time else self.settings.catchup_rows
+        run = replace(self._run(), max_rows=throttle, skip_written=self._remember_written(marker))
         self._set(state=QueryState.RUNNING, mode=Mode.MICRO_BATCH.value, mode_reason="it is catching up")
-        self._await(
-            self.engine.start(self.plan, replace(run, max_rows=throttle), self.checkpoint.path, {"availableNow": True})
-        )
+        self._watch(run, AVAILABLE_NOW)
         if not self.stopping.is_set():
             self._caught_up()
+
+    def _measure_backlog(self) -> None:
+        self.target = self.log.end_offsets(self.scan.relation.topic)
+        self._set(backfill_total=self.source.before(self.target))
+
+    def _small_backlog(self) -> bool:
+        """Whether a new query may start in real time at once."""
+        small = self.status.backfill_total <= self.settings.realtime_backlog_rows
+        if not small or self._mode()[0] is not Mode.REAL_TIME:
+            return False
+        if self.status.backfill_total == 0:
+            self._caught_up()
+        return True
 
     def _caught_up(self) -> None:
         marker = self.checkpoint.marker()
         assert marker is not None
         self.checkpoint.write_marker(replace(marker, caught_up=True))
         self._set(caught_up=True, backfill_done=self.status.backfill_total, error="")
-
-    def _waiting(self) -> int:
-        """Rows in the source's topic behind the committed position."""
-        topic = self.scan.relation.topic
-        ends = self.log.end_offsets(topic)
-        done = self.checkpoint.source_offsets().get(topic) or self._first_position()
-        return sum(max(0, end - done.get(p, 0)) for p, end in ends.items())
-
-    def _first_position(self) -> Mapping[int, int]:
-        given = self.query.properties.get("starting.offsets")
-        if given:
-            return {int(p): int(o) for p, o in json.loads(given).items()}
-        return self.log.first_offsets(self.scan.relation.topic)
 
     def _remember_written(self, marker: Marker) -> bool:
         """Tell the skip operator what a stream's sink holds already; a changelog may be written again."""
@@ -190,25 +214,28 @@ class QueryLife:
     # --- following ---
 
     def _follow(self) -> None:
+        if self.stopping.is_set():
+            return
         mode, reason = self._mode()
-        if mode is Mode.REAL_TIME:
-            reason = self.slots.take(self.query.id, self._slots())
-            mode = Mode.MICRO_BATCH if reason else mode
+        slots = self._slots()
+        if mode is Mode.REAL_TIME and (reason := self.slots.take(self.query.id, slots)):
+            mode = Mode.MICRO_BATCH
         real_time = mode is Mode.REAL_TIME
         if real_time:
             marker = self.checkpoint.marker()
             assert marker is not None
             self.checkpoint.write_marker(replace(marker, real_time=True))
-        trigger = (
-            {"realTime": f"{self._batch_seconds()} seconds"} if real_time else {"processingTime": "200 milliseconds"}
-        )
-        run = replace(self._run(self._base()), real_time=real_time)
-        self._set(state=QueryState.RUNNING, mode=mode.value, mode_reason=reason, error="")
-        self._await(self.engine.start(self.plan, run, self.checkpoint.path, trigger))
+        trigger = {"realTime": f"{self._batch_seconds()} seconds"} if real_time else SHORT_BATCHES
+        self._set(state=QueryState.RUNNING, mode=mode.value, mode_reason=reason)
+        waits_for_slots = self._mode()[0] is not mode
+        self._watch(replace(self._run(), real_time=real_time), trigger, lambda: waits_for_slots and self._fits(slots))
 
     def _mode(self) -> tuple[Mode, str]:
         found = verdict(self.plan)
         return found.mode, " ".join(filter(None, (found.reason, found.advice)))
+
+    def _fits(self, slots: int) -> bool:
+        return self.slots.free() >= slots
 
     def _slots(self) -> int:
         partitions = len(self.log.end_offsets(self.scan.relation.topic))
@@ -224,41 +251,57 @@ class QueryLife:
 
     # --- both ---
 
-    def _base(self) -> Run:
+    def _run(self) -> Run:
         letters = dead_letter_topic(self.scan, self.plan.relation)
-        return Run(self.query.id, self.bootstrap, dead_letter_topic=letters)
+        start = self.source.spark_start()
+        return Run(self.query.id, self.bootstrap, dead_letter_topic=letters, starting_offsets=start)
 
-    def _run(self, base: Run) -> Run:
-        given = self.query.properties.get("starting.offsets")
-        topic = self.scan.relation.topic
-        return replace(base, starting_offsets=f'{{"{topic}": {given}}}' if given else "earliest")
+    def _watch(self, run: Run, trigger: Trigger, enough: Callable[[], bool] = lambda: False) -> None:
+        """Run it on Spark until it ends, is to stop, or `enough`; meanwhile note how far it is."""
+        self.handle = handle = self.engine.start(self.plan, run, self.checkpoint.path, trigger)
+        try:
+            while not handle.wait(WATCH_SECONDS if self.status.caught_up else FILLING_WATCH_SECONDS):
+                if self.stopping.is_set() or enough():
+                    return
+                self._set(error="")
+                self._note(run)
+        finally:
+            handle.stop()
+        self._note(run)
+        if trigger is not AVAILABLE_NOW and not self.stopping.is_set():
+            raise QueryFailed("it ended by itself")
 
-    def _await(self, handle: Handle) -> None:
-        """Watch a Spark query until it ends or is to stop; meanwhile note how far its sink is."""
-        self.handle = handle
-        while not handle.wait(WATCH_SECONDS):
-            if self.stopping.is_set():
-                handle.stop()
-                return
-            self._note_position()
-        self._note_position()
-
-    def _note_position(self) -> None:
+    def _note(self, run: Run) -> None:
         """First the sink's end, then the committed batch: see `Marker`."""
         try:
             ends = self.log.end_offsets(self.plan.relation.topic)
-            left = self._waiting() if not self.status.caught_up else 0
         except MillpondError:
             return
+        if self.plan.kind is Kind.APPEND:
+            self._note_position(ends)
+        if not self.status.caught_up:
+            left = self.source.before(self.target)
+            self._set(backfill_done=max(0, self.status.backfill_total - left))
+            if left == 0 and (run.real_time or self.source.uncommitted_before(self.target) == 0):
+                self._caught_up()
+
+    def _note_position(self, ends: Mapping[int, int]) -> None:
         batch = self.checkpoint.committed()
         marker = self.checkpoint.marker()
         if marker and (not marker.positions or marker.positions[-1][0] != batch):
             self.checkpoint.write_marker(replace(marker, positions=(*marker.positions, (batch, ends))))
-        if not self.status.caught_up:
-            self._set(backfill_done=max(0, self.status.backfill_total - left))
 
     def _set(self, **changes: Any) -> None:
         changed = replace(self.status, **changes)
         if changed != self.status:
             self.status = changed
             self.report(changed)
+
+
+def _reason(error: Exception) -> str:
+    """One line for DESCRIBE QUERY."""
+    if isinstance(error, QueryFailed):
+        return error.reason
+    if isinstance(error, MillpondError):
+        return str(error).splitlines()[0]
+    return f"{type(error).__name__}: {error}".splitlines()[0][:500]

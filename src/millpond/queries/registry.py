@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import logging
 import shutil
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from millpond.catalog.catalog import Catalog
 from millpond.catalog.model import PersistentQuery, QueryState, SessionContext
@@ -16,10 +16,13 @@ from millpond.config import Settings
 from millpond.errors import MillpondError
 from millpond.plan.nodes import Scan, Sink, walk
 from millpond.queries.checkpoint import Checkpoint
-from millpond.queries.life import QueryLife, Status
+from millpond.queries.history import History
+from millpond.queries.life import QueryLife, Status, Surroundings
 from millpond.queries.slots import Slots
 from millpond.spark.run import Engine
 from millpond.stores.protocol import Log
+
+logger = logging.getLogger(__name__)
 
 Replan = Callable[[PersistentQuery, SessionContext], Sink]
 """The plan of a query that the catalog remembers, made again from its SQL."""
@@ -40,68 +43,43 @@ class Queries:
         self.catalog, self.engine, self.log, self.bootstrap = catalog, engine, log, bootstrap
         self.settings, self.replan = settings, replan
         self.slots = Slots(engine.slots)
+        self.history = History()
         self.lives: dict[str, QueryLife] = {}
         self.lock = threading.Lock()
 
     def checkpoint(self, query_id: str) -> Path:
         return (self.settings.data_dir / "checkpoints" / query_id).absolute()
 
-    def start(self, query: PersistentQuery, plan: Sink) -> None:
-        """Begin the life of a query that the catalog has already."""
-        store = plan.relation.store
-        life = QueryLife(
-            query=query,
-            plan=plan,
-            engine=self.engine,
-            log=self.log(store),
-            bootstrap=self.bootstrap(store),
-            checkpoint=Checkpoint(self.checkpoint(query.id)),
-            slots=self.slots,
-            settings=self.settings,
-            report=lambda status: self._report(query.id, status),
-        )
-        with self.lock:
-            self.lives[query.id] = life
-        life.start()
+    # --- the server starts and stops ---
 
     def resume_all(self) -> None:
         """After a restart of the server: every query that should run runs again. One that cannot is `errored`."""
+        self._sweep()
         for query in self.catalog.queries():
             if query.intended_state is QueryState.RUNNING and query.id not in self.lives:
                 self._resume(query)
 
+    def _sweep(self) -> None:
+        """Checkpoints of queries that are gone: a server that was killed while it dropped them left them behind."""
+        known = {query.id for query in self.catalog.queries()}
+        folder = self.checkpoint("x").parent
+        for path in folder.iterdir() if folder.exists() else ():
+            if path.name not in known:
+                shutil.rmtree(path, ignore_errors=True)
+
     def _resume(self, query: PersistentQuery) -> None:
+        """One query that cannot be planned must not keep the others, or the server, from starting."""
         try:
             self.start(query, self._plan_again(query))
-        except MillpondError as error:
-            self.catalog.update_query(query.id, state=QueryState.ERRORED, error=str(error), mode="", mode_reason="")
+        except Exception as error:
+            if not isinstance(error, MillpondError):
+                logger.exception("query %s cannot be resumed", query.id)
+            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            self._update(query.id, state=QueryState.ERRORED, error=reason, mode="", mode_reason="")
 
     def _plan_again(self, query: PersistentQuery) -> Sink:
         context = SessionContext(database=query.database, schema=query.schema, store=query.store, role=query.owner)
         return self.replan(query, context)
-
-    def restart(self, query: PersistentQuery) -> None:
-        """Stop the query if it runs, and start it again from its checkpoint."""
-        self._end(query.id)
-        self.catalog.update_query(query.id, intended_state=QueryState.RUNNING, state=QueryState.STARTING, error="")
-        self._resume(replace(query, intended_state=QueryState.RUNNING))
-
-    def terminate(self, query: PersistentQuery) -> None:
-        """Stop the query for good. Its checkpoint is kept: RESTART goes on where it stopped."""
-        self.catalog.update_query(query.id, intended_state=QueryState.TERMINATED, state=QueryState.TERMINATE_REQUESTED)
-        self._end(query.id)
-        self.catalog.update_query(query.id, state=QueryState.TERMINATED, mode="", mode_reason="", error="")
-
-    def forget(self, query_id: str) -> None:
-        """The checkpoint goes: its sink does not exist any more, or its start was undone."""
-        self._end(query_id)
-        shutil.rmtree(self.checkpoint(query_id), ignore_errors=True)
-
-    def _end(self, query_id: str) -> None:
-        with self.lock:
-            life = self.lives.pop(query_id, None)
-        if life is not None:
-            life.stop()
 
     def stop_all(self) -> None:
         """The server stops: what should run keeps its intended state."""
@@ -113,19 +91,81 @@ class Queries:
         for stop in stops:
             stop.join()
 
+    # --- one query ---
+
+    def start(self, query: PersistentQuery, plan: Sink) -> None:
+        """Begin the life of a query that the catalog has already."""
+        store = plan.relation.store
+        life = QueryLife(
+            query,
+            plan,
+            Checkpoint(self.checkpoint(query.id)),
+            Surroundings(self.engine, self.log(store), self.bootstrap(store), self.slots, self.settings),
+            lambda status: self._report(query.id, status),
+        )
+        self.history.note(query.id, QueryState.STARTING.value)
+        with self.lock:
+            self.lives[query.id] = life
+        life.start()
+
+    def restart(self, query: PersistentQuery) -> None:
+        """Stop the query if it runs, and start it again from its checkpoint. Raises why it cannot be planned."""
+        plan = self._plan_again(query)
+        self._end(query.id)
+        running, starting = QueryState.RUNNING, QueryState.STARTING
+        self._update(query.id, intended_state=running, state=starting, error="", mode="", mode_reason="")
+        self.start(query, plan)
+
+    def terminate(self, query: PersistentQuery) -> None:
+        """Stop the query for good. Its checkpoint is kept: RESTART goes on where it stopped."""
+        self._update(query.id, intended_state=QueryState.TERMINATED, state=QueryState.TERMINATE_REQUESTED)
+        self._end(query.id)
+        self._update(query.id, state=QueryState.TERMINATED, mode="", mode_reason="", error="")
+
+    def forget(self, query_id: str) -> None:
+        """The checkpoint goes: its sink does not exist any more, or its start was undone."""
+        self._end(query_id)
+        self.engine.forget(query_id)
+        self.history.forget(query_id)
+        shutil.rmtree(self.checkpoint(query_id), ignore_errors=True)
+
+    def _end(self, query_id: str) -> None:
+        with self.lock:
+            life = self.lives.pop(query_id, None)
+        if life is not None:
+            life.stop()
+
+    # --- how they stand ---
+
     def _report(self, query_id: str, status: Status) -> None:
-        known = self.catalog.query(query_id)
-        if known is None or known.intended_state is not QueryState.RUNNING:
-            return
-        told = (known.state, known.mode, known.mode_reason, known.error)
-        if told != (status.state, status.mode, status.mode_reason, status.error):
-            self.catalog.update_query(
+        """Called by the query's own thread, which must go on even if the catalog cannot be written."""
+        try:
+            known = self.catalog.query(query_id)
+            if known is None or known.intended_state is not QueryState.RUNNING:
+                return
+            self._update(
                 query_id,
                 state=status.state,
                 mode=status.mode,
                 mode_reason=status.mode_reason,
                 error=status.error,
             )
+        except MillpondError as error:
+            logger.warning("the state of query %s is not written: %s", query_id, error.sentence)
+
+    def _update(
+        self,
+        query_id: str,
+        state: QueryState,
+        intended_state: QueryState | None = None,
+        error: str | None = None,
+        mode: str | None = None,
+        mode_reason: str | None = None,
+    ) -> None:
+        self.catalog.update_query(
+            query_id, state=state, intended_state=intended_state, error=error, mode=mode, mode_reason=mode_reason
+        )
+        self.history.note(query_id, state.value, error or mode_reason or mode or "")
 
     def status(self, query_id: str) -> Status | None:
         life = self.lives.get(query_id)
@@ -139,17 +179,20 @@ class Queries:
         return None
 
     def lag(self, query_id: str) -> int | None:
-        """Rows in the source's topic behind the last committed batch; None if it does not run."""
+        """Rows in the source's topic that the query has not read; None if it does not run. Raises STORE_UNREACHABLE."""
         life = self.lives.get(query_id)
-        return life._waiting() if life else None
+        return life.lag() if life else None
 
     def metrics(self, query_id: str) -> Mapping[str, int]:
-        """Figures of a running query; empty if it does not run."""
-        return self.engine.figures(query_id) if query_id in self.lives else {}
-
-    def progress(self, query_id: str) -> Mapping[str, Any]:
+        """Figures of a running query: the engine's, and `rows_out` and `lag` if its store answers; empty if it is not."""
         life = self.lives.get(query_id)
-        return life.progress() if life else {}
+        if life is None:
+            return {}
+        figures = dict(self.engine.figures(query_id))
+        with contextlib.suppress(MillpondError):
+            figures["rows_out"] = life.rows_out()
+            figures["lag"] = life.lag()
+        return figures
 
 
 def starting_offsets(plan: Sink, log: Log) -> str | None:

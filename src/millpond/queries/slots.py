@@ -18,13 +18,15 @@ class Slots:
     def take(self, query_id: str, needed: int) -> str:
         """Hold `needed` slots; the reason why not, empty if it was possible."""
         with self.lock:
-            free = self.total - self.RESERVED - sum(self.held.values())
+            free = self.free()
             if needed > free:
-                return (
-                    f"it needs {needed} task slots, {max(free, 0)} of {self.total} are free (see MILLPOND_SPARK_MASTER)"
-                )
+                return f"it needs {needed} task slots, {free} of {self.total} are free (see MILLPOND_SPARK_MASTER)"
             self.held[query_id] = needed
             return ""
+
+    def free(self) -> int:
+        """Slots that a query could take now."""
+        return max(0, self.total - self.RESERVED - sum(self.held.values()))
 
     def give_back(self, query_id: str) -> None:
         with self.lock:

@@ -30,6 +30,7 @@ from millpond.serve.metrics import samples
 from millpond.serve.pulling import Pulling
 from millpond.serve.runner import Runner
 from millpond.spark.run import Engine
+from millpond.sql import print_statement
 from millpond.sql import statements as st
 from millpond.sql.parser import parse
 from millpond.stores.connections import Connections
@@ -140,7 +141,8 @@ class StreamEngine:
     def _explain(self, statement: st.Explain, context: SessionContext) -> Answer:
         inner = statement.statement
         if isinstance(inner, st.Query) and self._is_pull(inner, context):
-            prepared, bindings = self.pulling.prepared.prepare(inner.text, inner, context)
+            # The inner statement's text is the whole EXPLAIN: the plan is kept under what it would be alone.
+            prepared, bindings = self.pulling.prepared.prepare(print_statement(inner), inner, context)
             steps = self.reader.query(f"EXPLAIN QUERY PLAN {prepared.sql}", bindings)
             lines = ["pull query over the view store", *(f"  {row[3]}" for row in steps)]
         elif isinstance(inner, st.Query):

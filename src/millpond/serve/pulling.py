@@ -3,39 +3,53 @@
 from __future__ import annotations
 
 import sqlite3
-import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from millpond.catalog.model import Relation, SessionContext
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
-from millpond.queries.registry import Queries
+from millpond.queries.life import Status
 from millpond.serve.answers import Answer
 from millpond.serve.facts import Facts
 from millpond.serve.live_facts import backfill_text
 from millpond.serve.pull.prepared import Prepared, PreparedQueries
+from millpond.serve.pull.tables import table_of
 from millpond.serve.sys_tables import sys_tables
 from millpond.sql.statements import Query
+from millpond.types import Column
 from millpond.views.functions import register
+from millpond.views.progress import ViewProgress
 from millpond.views.reader import ViewReader
 from millpond.views.values import row_encoder
+
+
+class Filling(Protocol):
+    """Who knows how the query stands that writes a view."""
+
+    def filling(self, relation_id: str) -> Status | None: ...
 
 
 class Pulling:
     """Answers pull queries. Thread-safe: connections are per thread, plans are shared."""
 
-    def __init__(self, catalog: CatalogReader, queries: Queries, views: ViewReader, facts: Facts) -> None:
-        self.catalog, self.queries, self.views, self.facts = catalog, queries, views, facts
+    def __init__(
+        self,
+        catalog: CatalogReader,
+        queries: Filling,
+        views: ViewReader,
+        facts: Facts,
+        progress: Callable[[str], ViewProgress | None] = lambda relation_id: None,
+    ) -> None:
+        self.catalog, self.queries, self.views, self.facts, self.progress = catalog, queries, views, facts, progress
         self.prepared = PreparedQueries(catalog)
-        self.cheap: dict[str, bool] = {}
         self.seen: set[str] = set()
-        self.lock = threading.Lock()
+        """Views that have been filled and had rows: from then on no rows means no rows."""
 
     def fast(self, sql: str, context: SessionContext) -> Answer | None:
         """The answer of a statement of a known shape that looks up a key or an index; None for any other."""
         found = self.prepared.find(sql, context)
-        if found is None or not self.cheap.get(found[0].sql) or not self._ready(found[0]):
+        if found is None or not found[0].cheap or not self._ready(found[0]):
             return None
         return self._answer(found[0], found[1], context)
 
@@ -44,56 +58,94 @@ class Pulling:
         prepared, bindings = self.prepared.find(sql, context) or self.prepared.prepare(sql, query, context)
         if prepared.system:
             return self._system(prepared, bindings, context)
-        if prepared.sql not in self.cheap:
-            self.cheap[prepared.sql] = self._looks_up(prepared, bindings)
-        return self._answer(prepared, bindings, context)
+        answer = self._answer(prepared, bindings, context)
+        if prepared.cheap is None:
+            prepared.cheap = self._looks_up(prepared, bindings)
+        return answer
+
+    def explain(self, query: Query, context: SessionContext) -> list[str]:
+        """How SQLite goes about it, a step a line."""
+        prepared, bindings = self.prepared.prepare(query.text, query, context)
+        if not prepared.system:
+            self._rows(f"SELECT 1 FROM ({prepared.sql}) LIMIT 0", bindings, prepared)
+        steps = [] if prepared.system else self._steps(prepared, bindings)
+        return ["pull query over the view store", *(f"  {step}" for step in steps)]
 
     def _answer(self, prepared: Prepared, bindings: Sequence[Any], context: SessionContext) -> Answer:
-        rows = [prepared.decode(row) for row in self._rows(prepared, bindings)]
-        message = "" if self._ready(prepared) else self._note(prepared, empty=not rows)
+        rows = [prepared.decode(row) for row in self._rows(prepared.sql, bindings, prepared)]
+        message = "" if self._ready(prepared) else self._note(prepared)
         return Answer(prepared.columns, rows, context, message, "SELECT")
 
-    def _rows(self, prepared: Prepared, bindings: Sequence[Any]) -> list[tuple[Any, ...]]:
+    def _rows(self, sql: str, bindings: Sequence[Any], prepared: Prepared) -> list[tuple[Any, ...]]:
+        """Raises VIEW_NOT_READY for a table that is not there yet, ROW_NOT_EVALUATED for a value that has no result."""
         try:
-            return self.views.query(prepared.sql, bindings)
+            return self.views.query(sql, bindings)
         except MillpondError as error:
-            if error.name != "VIEW_STORE_FAILED" or not prepared.views:
+            if error.name != "VIEW_STORE_FAILED":
                 raise
-            raise self._not_ready(prepared.views[0]) from error
+            cause = error.__cause__
+            if prepared.views and (not isinstance(cause, sqlite3.Error) or "no such table" in str(cause)):
+                raise self._not_ready(prepared.views[0]) from error
+            if isinstance(cause, sqlite3.Error):
+                raise _not_evaluated(cause) from error
+            raise
+
+    # --- views that are still being filled ---
 
     def _ready(self, prepared: Prepared) -> bool:
-        """Whether every view has got past its first backfill and has rows: looked up once, then remembered."""
-        return all(view.id in self.seen for view in prepared.views)
+        """Whether every view has got past its first backfill, has had rows, and is not being rebuilt."""
+        return all(view.id in self.seen and not self._loading(view) for view in prepared.views)
 
-    def _note(self, prepared: Prepared, empty: bool) -> str:
+    def _loading(self, view: Relation) -> bool:
+        found = self.progress(view.id)
+        return found is not None and found.loading
+
+    def _note(self, prepared: Prepared) -> str:
         """What to say of views that are still filling; raises VIEW_NOT_READY where that would look like emptiness."""
-        notes = []
-        for view in prepared.views:
-            if view.id in self.seen:
-                continue
-            status = self.queries.filling(view.id)
-            rows = self.views.query(f'SELECT 1 FROM "v_{view.id.replace("-", "_")}" LIMIT 1')
-            if rows and (status is None or status.caught_up):
-                self.seen.add(view.id)
-            elif not rows and status is not None and not status.caught_up:
-                raise self._not_ready(view)
-            elif not rows:
-                notes.append(f"View '{view.name}' has seen nothing yet: its query found no row to keep.")
-            elif status is not None:
-                progress = backfill_text(status.backfill_done, status.backfill_total)
-                notes.append(f"View '{view.name}' is still filling: {progress}.")
-        return " ".join(notes)
+        return " ".join(filter(None, (self._note_of(view, prepared) for view in prepared.views)))
+
+    def _note_of(self, view: Relation, prepared: Prepared) -> str:
+        if self._loading(view):
+            raise self._not_ready(view)
+        if view.id in self.seen:
+            return ""
+        status = self.queries.filling(view.id)
+        filling = status is not None and not status.caught_up
+        rows = self._rows(f'SELECT 1 FROM "{table_of(view.id)}" LIMIT 1', (), prepared)
+        if not rows and filling:
+            raise self._not_ready(view)
+        if not rows:
+            return f"View '{view.name}' has seen nothing yet: its query found no row to keep."
+        if filling:
+            return f"View '{view.name}' is still filling: {self._progress_text(view)}."
+        self.seen.add(view.id)
+        return ""
 
     def _not_ready(self, view: Relation) -> MillpondError:
+        return MillpondError("VIEW_NOT_READY", name=view.name, progress=self._progress_text(view))
+
+    def _progress_text(self, view: Relation) -> str:
+        """How much of its changelog the view has, while it is rebuilt; else how much of its source its query has."""
+        found = self.progress(view.id)
+        if found is not None and found.loading:
+            total = sum(found.ends.values())
+            return f"{total - found.lag} of {total} changelog records read"
         status = self.queries.filling(view.id)
-        done, total = (status.backfill_done, status.backfill_total) if status else (0, 0)
-        return MillpondError("VIEW_NOT_READY", name=view.name, progress=backfill_text(done, total))
+        return backfill_text(status.backfill_done, status.backfill_total) if status else "nothing fills it"
+
+    # --- how it is answered ---
 
     def _looks_up(self, prepared: Prepared, bindings: Sequence[Any]) -> bool:
-        """Whether SQLite answers by keys and indexes alone."""
-        plan = self.views.query(f"EXPLAIN QUERY PLAN {prepared.sql}", bindings)
-        steps = [str(row[3]) for row in plan]
-        return bool(steps) and all(s.startswith("SEARCH") for s in steps)
+        """Whether SQLite finds the rows by equal keys alone. A range of keys may be long, an automatic index is."""
+        steps = self._steps(prepared, bindings)
+        return bool(steps) and all(
+            step.startswith("SEARCH") and not any(mark in step for mark in ("AUTOMATIC", ">", "<")) for step in steps
+        )
+
+    def _steps(self, prepared: Prepared, bindings: Sequence[Any]) -> list[str]:
+        """After a query on this connection: EXPLAIN does not look whether there are new indexes, nor does its cache."""
+        sql = f"EXPLAIN QUERY PLAN {prepared.sql} -- {self.catalog.version}"
+        return [str(row[3]) for row in self._rows(sql, bindings, prepared)]
 
     def _system(self, prepared: Prepared, bindings: Sequence[Any], context: SessionContext) -> Answer:
         """A query over deltastream.sys: its tables are loaded into a store of their own in memory."""
@@ -107,16 +159,25 @@ class Pulling:
         try:
             register(connection)
             for name, table in sys_tables(self.catalog, self.facts).items():
-                _load(connection, f"sys_{name}", table.columns, table.rows)
+                if f'"sys_{name}"' in prepared.sql:
+                    _load(connection, f"sys_{name}", table.columns, table.rows)
             rows = [prepared.decode(row) for row in connection.execute(prepared.sql, bindings)]
+        except sqlite3.Error as error:
+            raise _not_evaluated(error) from error
         finally:
             connection.close()
         return Answer(prepared.columns, rows, context, "", "SELECT")
 
 
-def _load(connection: sqlite3.Connection, name: str, columns: Sequence[Any], rows: Sequence[Sequence[Any]]) -> None:
+def _not_evaluated(error: sqlite3.Error) -> MillpondError:
+    return MillpondError("ROW_NOT_EVALUATED", reason=str(error))
+
+
+def _load(
+    connection: sqlite3.Connection, name: str, columns: tuple[Column, ...], rows: Sequence[Sequence[Any]]
+) -> None:
     listed = ", ".join(f'"{c.name}"' for c in columns)
     connection.execute(f'CREATE TABLE "{name}" ({listed})')
-    encode: Callable[[Sequence[Any]], Sequence[Any]] = row_encoder(tuple(columns))
+    encode = row_encoder(columns)
     marks = ", ".join("?" * len(columns))
     connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', [tuple(encode(r)) for r in rows])

@@ -9,6 +9,7 @@ change the place is (O, K), and a token of it resumes without a gap or a repeat.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
@@ -64,10 +65,10 @@ class FollowView(FollowChangelog):
                 for key, ingested, *values in rows:
                     self._shown.add(key)
                     self._after = key
-                    yield Change("upsert", tuple(self._decode(values)), self._place(ingested), ingested)
+                    yield Change("upsert", tuple(self._decode(values)), self._place(), ingested)
                 if len(rows) < self._limit and not self._closed:
                     self._after = None
-                    yield Change("snapshot_end", (), self._place(None))
+                    yield Change("snapshot_end", (), self._place())
             while (batch := await self._next()) is not None:
                 for change in self._of(batch):
                     yield change
@@ -119,9 +120,11 @@ class FollowView(FollowChangelog):
     def _token(self, record: Record) -> str:
         return self._place(record.timestamp)
 
-    def _place(self, written_at: int | None) -> str:
+    def _place(self, written_at: int | None = None) -> str:
+        """A token of the place; without `written_at` it is of a row that the store holds now."""
         place = dict(self._follower.next)
-        return Token(self._topic.relation.id, self._selection.fingerprint, place, written_at or 0, self._after).encode()
+        at = written_at or int(time.time() * 1000)
+        return Token(self._topic.relation.id, self._selection.fingerprint, place, at, self._after).encode()
 
 
 async def follow_view(

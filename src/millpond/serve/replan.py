@@ -6,8 +6,8 @@ from millpond.catalog.lookup import existing_relation
 from millpond.catalog.model import PersistentQuery, SessionContext
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
+from millpond.plan.continuous import plan_into
 from millpond.plan.nodes import Sink
-from millpond.plan.planner import plan_into
 from millpond.plan.pruning import prune_scan
 from millpond.sql import statements as st
 from millpond.sql.parser import parse

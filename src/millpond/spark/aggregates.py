@@ -12,16 +12,18 @@ from millpond.plan.expressions import AggregateCall
 from millpond.plan.nodes import INGESTED, OFFSET, PARTITION, ROWTIME, Aggregate
 from millpond.spark.codec import first_seen
 from millpond.spark.expressions import to_spark
-from millpond.spark.source import DELETED
+from millpond.spark.source import DELETED, POSITION
 from millpond.spark.types import to_spark_type
 
 WINDOW = "__window"
+PLACE = "__place"
+"""Orders the rows of a source partition: the record's offset, or for an unnested row its own position."""
 Form = Callable[[Sequence[SparkColumn]], SparkColumn]
 
 
 def _order() -> SparkColumn:
-    """By offset; the partition decides between equal offsets, so that the answer is the same on every replay."""
-    return F.struct(F.col(OFFSET.name), F.col(PARTITION.name))
+    """By place; the partition decides between equal ones, so that the answer is the same on every replay."""
+    return F.struct(F.col(PLACE), F.col(PARTITION.name))
 
 
 def _by_offset(pick: Callable[[SparkColumn, SparkColumn], SparkColumn]) -> Form:
@@ -63,9 +65,12 @@ FORMS: dict[str, Form] = {
 }
 """The Spark form of each aggregate of the function table; a test holds the two side by side."""
 
+ORDERED = ("listagg", "collect_list", "latest_by_offset", "earliest_by_offset")
+"""Those that look at the order of rows."""
+
 
 def aggregate(node: Aggregate, rows: DataFrame) -> DataFrame:
-    """Columns of `node` in order, then the hidden ones that an aggregate keeps: ROWTIME, INGESTED, PARTITION, OFFSET."""
+    """Columns of `node` in order, then the hidden ones that it keeps: ROWTIME, INGESTED, PARTITION, OFFSET."""
     groups, calls = node.columns[: len(node.groups)], node.columns[len(node.groups) :]
     rows = _with_inputs(node, rows)
     rows, seen = _with_first_seen(node, rows)
@@ -96,6 +101,8 @@ def _with_inputs(node: Aggregate, rows: DataFrame) -> DataFrame:
     ]
     window = [F.col(WINDOW)] if WINDOW in rows.columns else []
     hidden = [F.col(c.name) for c in (ROWTIME, INGESTED, PARTITION, OFFSET)]
+    if any(call.function in ORDERED for call in node.aggregates):
+        hidden.append(F.col(POSITION if POSITION in rows.columns else OFFSET.name).alias(PLACE))
     return rows.select(*groups, *args, *window, *hidden)
 
 

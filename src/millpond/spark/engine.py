@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pyspark.errors import StreamingQueryException
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
 
@@ -58,8 +58,11 @@ class SparkEngine:
 
     def start(self, plan: Sink, run: Run, checkpoint: Path, trigger: Trigger) -> Handle:
         """Start `plan`; its state and positions are kept in `checkpoint`."""
-        frame = Translator(self.spark, run).translate(plan)
-        return SparkHandle(start_writing(plan, frame, run, checkpoint.as_uri(), dict(trigger)))
+        try:
+            frame = Translator(self.spark, run).translate(plan)
+            return SparkHandle(start_writing(plan, frame, run, checkpoint.as_uri(), dict(trigger)))
+        except PySparkException as error:
+            raise QueryFailed(_reason(str(error))) from None
 
     def remember_written(self, query_id: str, positions: Mapping[int, Sequence[int]]) -> None:
         """What the query's sink holds already: source partition -> positions."""

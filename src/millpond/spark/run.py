@@ -70,7 +70,15 @@ class Engine(Protocol):
         ...
 
     def figures(self, query_id: str) -> Mapping[str, int]:
-        """Counts of a query since the server started."""
+        """Counts of a query since the server started: rows_in, late_rows, dead_letters, dead_letters_lost."""
+        ...
+
+    def positions(self, query_id: str) -> Mapping[str, Mapping[int, int]]:
+        """Topic -> partition -> the offset after the last record that the present run has decoded; empty before."""
+        ...
+
+    def forget(self, query_id: str) -> None:
+        """Free what is kept of a query that is gone."""
         ...
 
     def healthy(self) -> bool: ...

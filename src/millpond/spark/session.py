@@ -16,6 +16,8 @@ FIXED = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
+    # Names are matched by the planner, exactly first: to Spark each is what it is.
+    "spark.sql.caseSensitive": "true",
     "spark.sql.timeType.enabled": "true",
     # Bad data gives NULL instead of ending a query that runs for ever.
     "spark.sql.ansi.enabled": "false",

@@ -15,10 +15,9 @@ from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, Kind, Sink
 from millpond.spark.codec import encode_key, encode_value, skip_written
 from millpond.spark.expressions import to_spark
 from millpond.spark.run import Run
-from millpond.spark.source import DELETED
+from millpond.spark.source import DELETED, POSITION
 from millpond.types import BIGINT, INTEGER, Column
 
-POSITION = "__position"
 ROW_KEY = (Column("_partition", INTEGER), Column("_offset", BIGINT))
 """The key of a view over a plain stream: where its row came from."""
 

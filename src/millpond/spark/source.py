@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from millpond.catalog.model import Relation
 from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, ROWTIME, TOPIC, Kind, Scan
 from millpond.spark.codec import decode
 from millpond.spark.run import Run
-from millpond.types import Column
+from millpond.spark.types import to_spark_type
+from millpond.types import VARCHAR, Column, StructType
 
 DELETED = "__deleted"
 """Of an upsert plan: this record deletes its key."""
+POSITION = "__position"
+"""Of an unnested row: its own place in the source partition, instead of its record's offset."""
 
 
 def read_records(spark: SparkSession, scan: Scan, run: Run) -> DataFrame:
@@ -31,20 +38,16 @@ def read_records(spark: SparkSession, scan: Scan, run: Run) -> DataFrame:
 
 
 def decoded(records: DataFrame, scan: Scan, run: Run) -> DataFrame:
-    """Visible columns and hidden ones; an undecodable record is gone (a dead letter), a null value a delete."""
+    """Visible columns and hidden ones; an undecodable record is gone (a dead letter), a null value a delete.
+
+    Columns that the value does not carry come from the key: all of a tombstone's, and those that are excluded.
+    """
     relation = scan.relation
-    value = decode(
-        columns=relation.columns,
-        value_format=relation.value_format,
-        timestamp_format=relation.timestamp_format,
-        error_handling=scan.error_handling,
-        dead_letter_topic=run.dead_letter_topic,
-        bootstrap=run.bootstrap,
-        query_id=run.query_id,
-        needed=scan.needed,
-    )
-    rows = records.select(
+    carried = [c for c in relation.columns if c.name not in relation.excluded_columns]
+    value = _decode(carried, relation.value_format, scan, run, needed=scan.needed)
+    parts = records.select(
         value.alias("__row"),
+        *_key_parts(scan, run),
         F.col("value").isNull().alias(DELETED),
         F.col("key").alias(KEY.name),
         F.col("topic").alias(TOPIC.name),
@@ -53,14 +56,70 @@ def decoded(records: DataFrame, scan: Scan, run: Run) -> DataFrame:
         F.col("timestamp").alias("__timestamp"),
         F.unix_millis("timestamp").alias(INGESTED.name),
     )
-    deletes = F.col(DELETED) & F.lit(scan.kind is Kind.UPSERT)
-    rows = rows.where(F.col("__row").isNotNull() | deletes)
-    columns = [F.col("__row").getField(c.name).alias(c.name) for c in relation.columns if _built(c, scan)]
-    return rows.select(*columns, *_hidden(scan))
+    there = F.col("__row").isNotNull()
+    if relation.excluded_columns:
+        there = there & (F.col(KEY.name).isNull() | F.col("__in_key").isNotNull())
+    if scan.kind is Kind.UPSERT:
+        there = there | (F.col(DELETED) & F.col("__in_key").isNotNull())
+    return parts.where(there).select(*_visible(scan), *_hidden(scan))
 
 
-def _built(column: Column, scan: Scan) -> bool:
-    return scan.needed is None or column.name in scan.needed
+def _decode(columns: Sequence[Column], record_format: str, scan: Scan, run: Run, **options: Any) -> SparkColumn:
+    return decode(
+        columns=columns,
+        value_format=record_format,
+        timestamp_format=scan.relation.timestamp_format,
+        error_handling=scan.error_handling,
+        dead_letter_topic=run.dead_letter_topic,
+        bootstrap=run.bootstrap,
+        query_id=run.query_id,
+        **options,
+    )
+
+
+def _key_parts(scan: Scan, run: Run) -> list[SparkColumn]:
+    """The decoded key, where something of it is wanted: only then can a bad one be a dead letter."""
+    relation = scan.relation
+    if not _from_key(scan):
+        return [F.lit(None).alias("__in_key")]
+    key = _decode(_key_columns(relation), relation.key_format or "json", scan, run, of_key=True)
+    wanted = F.col("value").isNull() if scan.kind is Kind.UPSERT and not relation.excluded_columns else F.lit(True)
+    return [F.when(wanted, key).alias("__in_key")]
+
+
+def _key_columns(relation: Relation) -> list[Column]:
+    """The columns that a record's key decodes to."""
+    if isinstance(relation.key_type, StructType):
+        return [Column(f.name, f.type) for f in relation.key_type.fields]
+    name = next(iter(relation.key_columns or relation.primary_key), "key")
+    return [Column(name, relation.key_type or VARCHAR)]
+
+
+def _from_key(scan: Scan) -> set[str]:
+    """The visible columns whose values may have to come from the key."""
+    relation = scan.relation
+    if relation.key_type is None:
+        return set()
+    keys = {c.name for c in _key_columns(relation)}
+    wanted = {*relation.excluded_columns, *(relation.primary_key if scan.kind is Kind.UPSERT else ())}
+    return {name for name in wanted & keys if _built(name, scan)}
+
+
+def _visible(scan: Scan) -> list[SparkColumn]:
+    return [_value(c, scan).alias(c.name) for c in scan.relation.columns if _built(c.name, scan)]
+
+
+def _value(column: Column, scan: Scan) -> SparkColumn:
+    """Of the record's value, else of its key."""
+    spark_type = to_spark_type(column.type)
+    places = [] if column.name in scan.relation.excluded_columns else [F.col("__row").getField(column.name)]
+    if column.name in _from_key(scan):
+        places.append(F.col("__in_key").getField(column.name).cast(spark_type))
+    return F.coalesce(*places) if places else F.lit(None).cast(spark_type)
+
+
+def _built(name: str, scan: Scan) -> bool:
+    return scan.needed is None or name in scan.needed
 
 
 def _hidden(scan: Scan) -> list[SparkColumn]:
@@ -72,7 +131,8 @@ def _rowtime(scan: Scan) -> SparkColumn:
     column = scan.relation.column(scan.timestamp_column) if scan.timestamp_column else None
     if column is None:
         return F.col("__timestamp")
-    return event_time(column, F.col("__row").getField(column.name))
+    time = event_time(column, _value(column, scan))
+    return F.when(F.col(DELETED), F.col("__timestamp")).otherwise(time)
 
 
 def event_time(column: Column, value: SparkColumn) -> SparkColumn:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from pyspark.sql import Column as SparkColumn
@@ -26,8 +26,10 @@ from millpond.spark.aggregates import WINDOW, aggregate
 from millpond.spark.expressions import to_spark
 from millpond.spark.run import Run
 from millpond.spark.sink import records
-from millpond.spark.source import DELETED, decoded, read_records
+from millpond.spark.source import DELETED, POSITION, decoded, read_records
+from millpond.spark.type_names import quote
 from millpond.spark.types import to_spark_type
+from millpond.types import Column
 
 ORDINAL_BITS = 20
 """An unnested row's position is its record's offset and, below it, its place in the array: 2^20 elements a record."""
@@ -75,11 +77,10 @@ class Translator:
         place, element = "__place", node.element
         exploded = rows.select("*", F.posexplode(F.expr(to_spark(node.array))).alias(place, element))
         position = F.shiftleft(F.col(OFFSET.name), ORDINAL_BITS).bitwiseOR(F.col(place).cast("bigint"))
-        exploded = exploded.withColumn("__position", position)
+        exploded = exploded.withColumn(POSITION, position)
         if node.ordinality:
             exploded = exploded.withColumn(node.ordinality, F.col(place).cast("bigint") + 1)
-        names = [c.name for c in node.columns]
-        return exploded.select(*names, *_hidden(exploded))
+        return exploded.select(*_named(node.columns), *_hidden(exploded))
 
     def _window(self, node: Window) -> DataFrame:
         """CUMULATE is a HOP of its step, of whose windows those count that end within the row's full window."""
@@ -96,8 +97,7 @@ class Translator:
             start.cast("timestamp_ntz").alias("window_start"),
             end.cast("timestamp_ntz").alias("window_end"),
         ]
-        names = [c.name for c in node.columns[:-2]]
-        return rows.select(*names, *named, WINDOW, *_hidden(rows))
+        return rows.select(*_named(node.columns[:-2]), *named, *_hidden(rows))
 
     def _aggregate(self, node: Aggregate) -> DataFrame:
         return aggregate(node, self.translate(node.input))
@@ -111,6 +111,10 @@ def _floor(time: SparkColumn, size_ms: int) -> SparkColumn:
     return F.timestamp_millis(millis - F.pmod(millis, F.lit(size_ms)))
 
 
+def _named(columns: Sequence[Column]) -> list[SparkColumn]:
+    return [F.col(quote(c.name)) for c in columns]
+
+
 def _hidden(rows: DataFrame) -> list[str]:
-    names = [*(c.name for c in HIDDEN), DELETED, "__position"]
+    names = [*(c.name for c in HIDDEN), DELETED, POSITION, WINDOW]
     return [n for n in names if n in rows.columns]

@@ -22,7 +22,7 @@ LOW_LATENCY: dict[str, Any] = {
     # The broker answers as soon as one byte is there; the wait only bounds how late a partition that is added
     # while a fetch is out joins the next one.
     "fetch.min.bytes": 1,
-    "fetch.wait.max.ms": 10,
+    "fetch.wait.max.ms": 100,
     # After an error or a full queue librdkafka pauses for this long: its defaults are 500 and 1000 ms.
     "fetch.error.backoff.ms": 50,
     "fetch.queue.backoff.ms": 5,

@@ -142,7 +142,9 @@ class FileRun:
 
 
 def _line(record: Given) -> str:
-    return json.dumps({**replace(record).__dict__, "key": _text(record.key), "value": _text(record.value), "topic": "t"})
+    return json.dumps(
+        {**replace(record).__dict__, "key": _text(record.key), "value": _text(record.value), "topic": "t"}
+    )
 
 
 def _text(data: bytes | None) -> str | None:

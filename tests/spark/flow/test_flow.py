@@ -17,7 +17,9 @@ from tests.spark.flow.running import FileRun, Written
 
 pytestmark = pytest.mark.spark
 
-CASES = [pytest.param(c, id=c.name.replace(" ", "-")) for c in load()]
+CASES = list(load())
+WHOLE = [pytest.param(c, id=c.name) for c in CASES if not c.as_cut]
+CUT = [pytest.param(c, id=c.name) for c in CASES if len(c.batches) > 1]
 
 
 def planned(case: Case) -> Sink:
@@ -65,13 +67,13 @@ def _text(pair: tuple[Any, Any]) -> str:
     return " ".join("" if part is ... else json.dumps(part) for part in pair)
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if not c.values[0].as_cut])  # type: ignore[attr-defined]
+@pytest.mark.parametrize("case", WHOLE)
 def test_all_records_in_one_batch(case: Case, spark: SparkSession, tmp_path: Path) -> None:
     run = FileRun(spark, planned(case), tmp_path / "run")
     check(case, run.feed([r for batch in case.batches for r in batch]).run())
 
 
-@pytest.mark.parametrize("case", [c for c in CASES if len(c.values[0].batches) > 1])  # type: ignore[attr-defined,arg-type]
+@pytest.mark.parametrize("case", CUT)
 def test_a_batch_each_with_a_stop_and_a_resume(case: Case, spark: SparkSession, tmp_path: Path) -> None:
     run = FileRun(spark, planned(case), tmp_path / "run")
     middle = len(case.batches) // 2
