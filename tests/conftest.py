@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tempfile
 import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 from millpond.embedded.broker import Broker
 from millpond.jvm.locate import broker_classpath, find_java
@@ -49,3 +52,24 @@ def create_topic(uris: str, name: str, partitions: int = 1, settings: dict[str, 
     admin = AdminClient({"bootstrap.servers": uris})
     admin.create_topics([new])[name].result(30)
     return name
+
+
+# The first three switches are needed in containers; the others keep the browser from calling home.
+SWITCHES = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium, headless."""
+    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=path, args=list(SWITCHES))
+        yield launched
+        launched.close()

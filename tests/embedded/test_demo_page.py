@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize
 
 from millpond.embedded.clicks import ClickModel
 from millpond.errors import MillpondError
@@ -19,25 +17,6 @@ from tests.waiting import eventually
 pytestmark = pytest.mark.browser
 
 ColorScheme = Literal["light", "dark"]
-
-# The first three switches are needed in containers; the others keep the browser from calling home.
-SWITCHES = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-dev-shm-usage",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    with sync_playwright() as playwright:
-        launched = playwright.chromium.launch(executable_path=path, args=list(SWITCHES))
-        yield launched
-        launched.close()
 
 
 @pytest.fixture

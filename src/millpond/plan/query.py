@@ -94,7 +94,7 @@ def _refuse_clauses(select: exp.Select) -> None:
         if found:
             raise MillpondError(
                 "UNSUPPORTED",
-                position=position_of(found) if isinstance(found, exp.Expr) else position_of(select),
+                position=(position_of(found) if isinstance(found, exp.Expr) else None) or position_of(select),
                 feature=f"{clause} in a persistent query",
                 instead="Keep the result in a MATERIALIZED VIEW and use it when you ask the view.",
             )
