@@ -102,7 +102,10 @@ def of_millpond(server: EmbeddedServer, plan: Plan) -> Lines:
             push_observer(PUSH, server.port),
             topic_observer(CHANGELOG, server.uris, topic_like(server.uris, topic_prefix())),
         ]
-        return measure(server.uris, "clicks", plan, observers, server.check, probes)
+        lines = measure(server.uris, "clicks", plan, observers, server.check, probes)
+        if any(isinstance(line, str) for line in lines.values()):
+            progress(f"the server's last words: {server.last_words()}")
+        return lines
 
 
 def of_peer(peer: Peer, uris: str, plan: Plan, folder: Path) -> Latency | str:

@@ -92,7 +92,7 @@ def measure(
     sender = SPAWN.Process(target=send_clicks, args=(uris, topic, pace, probes, theirs), daemon=True)
     with running([observer.process() for observer in observers] + [sender]):
         _wait_for_outputs(observers, check)
-        progress(f"outputs come; {plan.warmup:g} s of warm-up")
+        progress(f"{plan.warmup:g} s of warm-up")
         time.sleep(plan.warmup)
         progress(f"measuring {plan.seconds:g} s at {plan.rate:g} events/s")
         measuring.set()

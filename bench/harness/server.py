@@ -49,7 +49,7 @@ class EmbeddedServer:
         while not self._ready():
             self.check()
             if time.monotonic() - began > START_SECONDS:
-                raise NotReadyError(f"not ready after {START_SECONDS} s: {self._last_words()}")
+                raise NotReadyError(f"not ready after {START_SECONDS} s: {self.last_words()}")
             time.sleep(0.05)
         took = time.monotonic() - began
         progress(f"Millpond is ready after {took:.1f} s")
@@ -66,7 +66,7 @@ class EmbeddedServer:
     def check(self) -> None:
         """Raises NotReadyError if the server has ended."""
         if self._process is None or self._process.poll() is not None:
-            raise NotReadyError(f"the server ended: {self._last_words()}")
+            raise NotReadyError(f"the server ended: {self.last_words()}")
 
     def engine_cpu(self) -> float:
         """CPU seconds so far of all its processes except the broker."""
@@ -113,7 +113,8 @@ class EmbeddedServer:
         finally:
             asking.close()
 
-    def _last_words(self) -> str:
+    def last_words(self) -> str:
+        """The end of what it wrote, on one line."""
         lines = self._log.read_text(errors="replace").splitlines()
         return " | ".join(line for line in lines if line.strip())[-600:] or "it said nothing"
 

@@ -69,6 +69,16 @@ class Statements:
         self._http.close()
 
     def _ask(self, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
+        """Once more if the connection turns out to have been closed by the server because it was idle."""
+        idle = self._http.sock is not None
+        try:
+            return self._ask_once(method, path, body)
+        except ConnectionError:
+            if not idle:
+                raise
+            return self._ask_once(method, path, body)
+
+    def _ask_once(self, method: str, path: str, body: bytes | None) -> dict[str, Any]:
         try:
             self._http.request(method, path, body, HEADERS)
             answer: dict[str, Any] = json.loads(self._http.getresponse().read())

@@ -1,4 +1,4 @@
-"""The tutorial does what it says: its `sql` blocks on a real server, each compared with the `text` block after it."""
+"""README and tutorial do what they say: their `sql` blocks on a real server, compared with the `text` after each."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ DEADLINE = 120.0
 """Seconds until a view shows what it must; the first query of a server has to warm up."""
 
 
-def steps() -> Iterator[tuple[str, str]]:
-    for block in BLOCKS.finditer((ROOT / "docs" / "tutorial.md").read_text("utf-8")):
-        yield block[1], block[2] or ""
+def steps(page: str) -> Iterator[tuple[str, str | None]]:
+    """Statements and what they print; None where the page does not show it."""
+    for block in BLOCKS.finditer((ROOT / page).read_text("utf-8")):
+        yield block[1], block[2]
 
 
 def printed(server: ServerProcess, sql: str) -> str:
@@ -45,13 +46,22 @@ def asks_only(sql: str) -> bool:
     return all(part.strip().upper().startswith("SELECT") for part in sql.split(";") if part.strip())
 
 
+def check(server: ServerProcess, sql: str, expected: str) -> None:
+    """Run the block; one that only asks is asked again until its views have caught up."""
+    deadline = time.monotonic() + DEADLINE
+    found = printed(server, sql)
+    while not matches(expected, found) and asks_only(sql) and time.monotonic() < deadline:
+        time.sleep(0.2)
+        found = printed(server, sql)
+    assert matches(expected, found), f"{sql}\nprinted\n{found}\ninstead of\n{expected}"
+
+
 @pytest.mark.broker
-def test_the_tutorial_prints_what_it_says(own_server: ServerProcess) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_a_page_prints_what_it_says(own_server: ServerProcess, page: str) -> None:
     own_server.start()
-    for sql, expected in steps():
-        deadline = time.monotonic() + DEADLINE
-        found = printed(own_server, sql)
-        while not matches(expected, found) and asks_only(sql) and time.monotonic() < deadline:
-            time.sleep(0.2)
-            found = printed(own_server, sql)
-        assert matches(expected, found), f"{sql}\nprinted\n{found}\ninstead of\n{expected}"
+    for sql, expected in steps(page):
+        if expected is None:
+            assert "error:" not in printed(own_server, sql)
+        else:
+            check(own_server, sql, expected)

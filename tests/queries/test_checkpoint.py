@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from millpond.queries.checkpoint import KEPT_POSITIONS, Checkpoint, Marker, replay_start
 from millpond.queries.replay import written_positions
 from millpond.stores.memory import MemoryLog
+from millpond.stores.protocol import NewRecord
 from tests.queries.fake_engine import commit, written_by
 
 
@@ -145,8 +146,6 @@ def test_exactly_the_positions_that_the_query_wrote_are_found(written: list[tupl
 
 
 def test_records_of_others_without_marks_are_passed_over() -> None:
-    from millpond.stores.protocol import NewRecord
-
     log = MemoryLog()
     log.create("out")
     log.produce("out", [NewRecord(None, b"x"), NewRecord(None, b"x", (("mp.query", b"mine-000"),))])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from millpond.catalog.model import QueryState
 from millpond.errors import MillpondError
 from millpond.plan import capabilities
 from millpond.plan.capabilities import Capability, Mode
-from millpond.plan.nodes import Aggregate, Kind
+from millpond.plan.nodes import Aggregate, Kind, Node
 from millpond.queries import life
 from millpond.queries.checkpoint import Marker
 from tests.queries.conftest import COPY, VIEW, World
@@ -89,8 +90,6 @@ def test_a_query_begins_where_it_was_told_to(world: World) -> None:
     started(world, "catch-up")
     world.queries.stop_all()
     stored = world.query(query)
-    from dataclasses import replace
-
     given = replace(stored, properties={"starting.offsets": '{"0": 35}'})
     world.catalog.drop_query(query)
     world.catalog.create_query(given)
@@ -184,7 +183,7 @@ def test_a_permanent_failure_ends_in_errored_with_its_reason(world: World) -> No
     query = world.run(VIEW)
     eventually(lambda: shown(world, query), ("errored", "", "undecodable record at offset 0"))
     assert len(world.engine.runs) == life.GIVE_UP_AFTER
-    assert not world.life(query).thread.join(10)
+    eventually(lambda: world.life(query).thread.is_alive(), False)
 
 
 def test_what_fails_in_real_time_only_is_given_up_as_well(world: World) -> None:
@@ -227,8 +226,7 @@ def test_a_store_that_is_away_is_waited_for(world: World) -> None:
     world.log.away = True
     run.fail("no broker")
     eventually(lambda: world.query(query).error, lambda e: "STORE_UNREACHABLE" in e or e == "no broker")
-    attempts: list[int] = []
-    eventually(lambda: attempts.append(1) or len(attempts), 10)
+    eventually(lambda: world.life(query).attempts, lambda n: n > 2 * life.GIVE_UP_AFTER)
     assert world.query(query).state is QueryState.RUNNING
     world.engine.on_start = ends_at_once(world.log)
     world.log.away = False
@@ -236,18 +234,13 @@ def test_a_store_that_is_away_is_waited_for(world: World) -> None:
 
 
 def test_a_store_that_is_away_at_the_start_is_waited_for(world: World) -> None:
-    world.log.away = True
-    world.log.topics_by_name.setdefault("millpond", None)  # type: ignore[arg-type]
-    del world.log.topics_by_name["millpond"]
-    world.log.away = False
-    query = world.run(VIEW)
+    query = world.run(COPY)
     started(world, "real-time")
     world.queries.stop_all()
     world.log.away = True
     world.queries = world.server()
     world.queries.resume_all()
     eventually(lambda: world.query(query).error, lambda e: "STORE_UNREACHABLE" in e)
-    assert world.query(query).state is not QueryState.ERRORED
     world.engine.on_start = ends_at_once(world.log)
     world.log.away = False
     eventually(lambda: shown(world, query), ("running", "real-time", ""))
@@ -304,7 +297,8 @@ def test_without_slots_a_query_runs_in_micro_batch_and_says_why(world: World) ->
 
 def test_a_plan_that_real_time_does_not_take_runs_in_micro_batch(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     slow = Capability("slow", frozenset({Mode.MICRO_BATCH}), "it sorts.", "Do not sort.")
-    monkeypatch.setitem(capabilities.CAPABILITIES, (Aggregate, Kind.UPSERT), slow)
+    changed: dict[tuple[type[Node], Kind], Capability] = {**capabilities.CAPABILITIES, (Aggregate, Kind.UPSERT): slow}
+    monkeypatch.setattr(capabilities, "CAPABILITIES", changed)
     world.produce(1)
     world.engine.on_start = ends_at_once(world.log)
     query = world.run(VIEW)
@@ -354,8 +348,6 @@ def test_at_the_servers_start_a_query_that_cannot_be_planned_is_errored(world: W
     world.queries.stop_all()
     world.catalog.update_query(query, state=QueryState.TERMINATED, intended_state=QueryState.TERMINATED)
     world.catalog.drop_query(query)
-    from dataclasses import replace
-
     broken = replace(world.query(other), id="broken", sql="CREATE MATERIALIZED VIEW x AS SELECT nothing FROM clicks")
     world.catalog.create_query(broken)
     nonsense = replace(world.query(other), id="nonsense", sql="SELECT 1; SELECT 2")

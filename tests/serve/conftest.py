@@ -1,12 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 
 from millpond.catalog.catalog import Catalog
 from millpond.catalog.model import Index
 from tests.catalog.examples import furnish, ticking
+from tests.serve.engine_world import CLICKS, EngineWorld
 
 
 @pytest.fixture
@@ -18,3 +20,12 @@ def furnished() -> Iterator[Catalog]:
     catalog.create_database("shop", "jane")
     yield catalog
     catalog.close()
+
+
+@pytest.fixture
+async def world(tmp_path: Path) -> AsyncIterator[EngineWorld]:
+    """An engine of its own, with the stream `clicks`."""
+    made = EngineWorld(tmp_path)
+    await made.ask(CLICKS)
+    yield made
+    await made.close()

@@ -26,9 +26,10 @@ CONFS = ("spark", "broker")
 ATTEMPTS = 2
 """A jar that arrives broken is fetched once more; a mirror that serves it broken again needs a person."""
 
-PROBLEM = re.compile(
-    r"UNRESOLVED|unresolved dependency|FAILED|not found|refused|timed out|Unknown ?Host|Host .* not found|No space"
-)
+CAUSE = re.compile(r"refused|timed out|Unknown ?Host|Host .* not found|PKIX|No space")
+"""A line that says why; the module that is "not found" then is only what follows from it."""
+
+PROBLEM = re.compile(rf"unresolved dependency|UNRESOLVED|FAILED|not found|{CAUSE.pattern}")
 
 
 def fetch(report: Report) -> bool:
@@ -89,7 +90,8 @@ def _run_ivy(command: list[str], log: Path, report: Report) -> None:
         with log.open("w", encoding="utf-8") as file:
             problems = list(_followed(ivy.stdout, file.write, report))
     if ivy.returncode != 0:
-        reason = problems[0] if problems else f"Ivy ended with {ivy.returncode}"
+        problems.append(f"Ivy ended with {ivy.returncode}")
+        reason = next(filter(CAUSE.search, problems), problems[0])
         raise MillpondError("JVM_FETCH_FAILED", reason=reason, log=log)
 
 

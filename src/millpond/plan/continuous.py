@@ -49,7 +49,7 @@ def plan_create_as(statement: st.CreateRelationAs, names: Names, topics: TopicLo
 def plan_insert_select(statement: st.InsertSelect, names: Names, topics: TopicLookup) -> Planned:
     """Raises WRONG_VALUES, TYPE_MISMATCH, BAD_KEY, WRONG_RELATION_KIND besides what `plan_query` raises."""
     relation = names.target(statement.name)
-    plan = plan_query(statement.query, names.reader, names.context)
+    plan = _plan_for(relation, statement, names.reader, names.context)
     if relation.kind is RelationKind.STREAM:
         _check_kind(relation.kind, plan, statement.name)
     sink = _sink(relation, _fitted(plan, relation, statement.query), {})
@@ -67,7 +67,7 @@ def plan_into(
 ) -> Sink:
     """The plan of a statement whose relation is there already: what a restart runs again."""
     if isinstance(statement, st.InsertSelect):
-        return _sink(sink, _fitted(plan_query(statement.query, reader, context), sink, statement.query), {})
+        return _sink(sink, _fitted(_plan_for(sink, statement, reader, context), sink, statement.query), {})
     given = _sink_properties(statement, sink.kind)
     return _sink(sink, plan_query(statement.query, reader, _starting(context, given)), given)
 
@@ -170,8 +170,14 @@ def _sink(relation: Relation, plan: QueryPlan, given: Mapping[str, Any]) -> Sink
     return Sink(relation.columns, plan.node, relation, key, plan.having, relation.excluded_columns, producer)
 
 
+def _plan_for(
+    relation: Relation, statement: st.InsertSelect, reader: CatalogReader, context: SessionContext
+) -> QueryPlan:
+    return plan_query(statement.query, reader, context, into=[c.name for c in relation.columns])
+
+
 def _fitted(plan: QueryPlan, relation: Relation, query: st.Query) -> QueryPlan:
-    """The plan with its columns cast and named as `relation`'s, by position, for INSERT INTO ... SELECT."""
+    """The plan, whose columns are named as `relation`'s already, with its columns cast to them."""
     if len(plan.columns) != len(relation.columns):
         raise MillpondError(
             "WRONG_VALUES",
@@ -180,15 +186,13 @@ def _fitted(plan: QueryPlan, relation: Relation, query: st.Query) -> QueryPlan:
             columns=", ".join(f"{c.name} {c.type}" for c in relation.columns),
         )
     project = plan.node
-    made = {c.name: e for c, e in zip(project.columns, project.exprs, strict=True)}
     listed: list[exp.Expr] = query.tree.expressions
     trees = listed if len(listed) == len(relation.columns) else [query.tree] * len(relation.columns)
-    pairs = list(zip(plan.columns, relation.columns, strict=True))
-    exprs = [_assigned(made[have.name], want, tree) for (have, want), tree in zip(pairs, trees, strict=True)]
+    made = {c.name: e for c, e in zip(project.columns, project.exprs, strict=True)}
+    exprs = [_assigned(made[c.name], c, tree) for c, tree in zip(relation.columns, trees, strict=True)]
     extra = [c for c in project.columns if c.name in plan.hidden]
     node = replace(project, columns=(*relation.columns, *extra), exprs=(*exprs, *(made[c.name] for c in extra)))
-    renamed = {have.name: want.name for have, want in pairs}
-    key = tuple(renamed.get(k, k) for k in plan.key)
+    key = plan.key
     if plan.kind is Kind.UPSERT and key != relation.key_columns:
         raise MillpondError(
             "BAD_KEY",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -68,8 +68,8 @@ CLAUSES = {
 """Clauses that only a query over views may have."""
 
 
-def plan_query(query: Query, reader: CatalogReader, context: SessionContext) -> QueryPlan:
-    """Plan a query that runs for ever."""
+def plan_query(query: Query, reader: CatalogReader, context: SessionContext, into: Sequence[str] = ()) -> QueryPlan:
+    """Plan a query that runs for ever. Its columns are called as those of `into`, if there are as many of them."""
     select = query.tree
     if not isinstance(select, exp.Select):
         raise MillpondError(
@@ -83,6 +83,7 @@ def plan_query(query: Query, reader: CatalogReader, context: SessionContext) -> 
     node = _filtered(source, select.args.get("where"))
     items = _select_list(select, source)
     groups = _group_by(select, source, items)
+    items = _renamed(items, into) if len(items) == len(into) else _unique(items)
     if groups or select.args.get("having") or any(_aggregates(i.expr) for i in items):
         return _plan_aggregate(select, source, node, items, groups)
     return _plan_rows(source, node, items, select)
@@ -133,7 +134,7 @@ def _select_list(select: exp.Select, source: Source) -> list[_Item]:
             items.append(_Item(output_name(tree, expr, len(items)), expr, tree))
     for item in items:
         _refuse_nested(item)
-    return _unique(items)
+    return items
 
 
 def _refuse_nested(item: _Item) -> None:
@@ -145,6 +146,10 @@ def _refuse_nested(item: _Item) -> None:
                 clause="an aggregate",
                 instead="Aggregate in one query, then aggregate its result when you ask the view.",
             )
+
+
+def _renamed(items: Sequence[_Item], names: Sequence[str]) -> list[_Item]:
+    return [replace(item, name=name) for item, name in zip(items, names, strict=True)]
 
 
 def _unique(items: list[_Item]) -> list[_Item]:

@@ -89,6 +89,8 @@ class QueryLife:
         self.engine, self.log, self.slots = surroundings.engine, surroundings.log, surroundings.slots
         self.settings, self.bootstrap, self.clock = surroundings.settings, surroundings.bootstrap, surroundings.clock
         self.status = Status(QueryState.STARTING)
+        self.failures = self.attempts = 0
+        """In a row; failures that were the store's are not counted among the first."""
         self.stopping = threading.Event()
         self.handle: Handle | None = None
         self.thread = threading.Thread(target=self._live, name=f"query-{query.id[:8]}", daemon=True)
@@ -125,35 +127,34 @@ class QueryLife:
     # --- again and again ---
 
     def _live(self) -> None:
-        failures = 0
-        while not self.stopping.is_set() and failures < GIVE_UP_AFTER:
+        while not self.stopping.is_set() and self.failures < GIVE_UP_AFTER:
             began = self.clock()
             try:
                 self._catch_up()
-                self._follow()
+                if not self.stopping.is_set():
+                    self._follow()
             except Exception as error:  # noqa: BLE001 - a bug must show in DESCRIBE QUERY, not end a thread silently
                 if self.clock() - began > STEADY_SECONDS:
-                    failures = 0
-                failures = self._failed(error, failures)
+                    self.failures = self.attempts = 0
+                if not self.stopping.is_set():
+                    self._failed(error)
             finally:
                 self.handle = None
                 self.slots.give_back(self.query.id)
 
-    def _failed(self, error: Exception, failures: int) -> int:
+    def _failed(self, error: Exception) -> None:
         """Note the failure and wait a moment; give up after a few that are not the store's."""
-        if self.stopping.is_set():
-            return failures
         reason = _reason(error)
         log = logger.warning if isinstance(error, QueryFailed | MillpondError) else logger.exception
         log("query %s failed: %s", self.query.id, reason)
         away = isinstance(error, MillpondError) and error.name == "STORE_UNREACHABLE"
-        failures += 0 if away or not self._reachable() else 1
-        if failures >= GIVE_UP_AFTER:
+        self.failures += 0 if away or not self._reachable() else 1
+        if self.failures >= GIVE_UP_AFTER:
             self._set(state=QueryState.ERRORED, error=reason, mode="", mode_reason="")
-            return failures
+            return
         self._set(error=reason)
-        self.stopping.wait(min(FIRST_PAUSE * 2**failures, LONGEST_PAUSE))
-        return failures
+        self.stopping.wait(min(FIRST_PAUSE * 2 ** min(self.attempts, 10), LONGEST_PAUSE))
+        self.attempts += 1
 
     def _reachable(self) -> bool:
         try:
@@ -207,15 +208,14 @@ class QueryLife:
         if self.plan.kind is not Kind.APPEND:
             return False
         start = replay_start(marker, self.checkpoint.committed())
-        found = written_positions(self.log, self.plan.relation.topic, start, self.query.id)
+        topic, stopping = self.plan.relation.topic, self.stopping.is_set
+        found = written_positions(self.log, topic, start, self.query.id, stopping)
         self.engine.remember_written(self.query.id, found)
         return True
 
     # --- following ---
 
     def _follow(self) -> None:
-        if self.stopping.is_set():
-            return
         mode, reason = self._mode()
         slots = self._slots()
         if mode is Mode.REAL_TIME and (reason := self.slots.take(self.query.id, slots)):
@@ -258,6 +258,8 @@ class QueryLife:
 
     def _watch(self, run: Run, trigger: Trigger, enough: Callable[[], bool] = lambda: False) -> None:
         """Run it on Spark until it ends, is to stop, or `enough`; meanwhile note how far it is."""
+        if self.stopping.is_set():
+            return
         self.handle = handle = self.engine.start(self.plan, run, self.checkpoint.path, trigger)
         try:
             while not handle.wait(WATCH_SECONDS if self.status.caught_up else FILLING_WATCH_SECONDS):

@@ -184,7 +184,7 @@ class Queries:
         return life.lag() if life else None
 
     def metrics(self, query_id: str) -> Mapping[str, int]:
-        """Figures of a running query: the engine's, and `rows_out` and `lag` if its store answers; empty if it is not."""
+        """Figures of a running query: the engine's, and rows_out and lag if its store answers; empty if it is not."""
         life = self.lives.get(query_id)
         if life is None:
             return {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from millpond.stores.protocol import Log
 
@@ -11,10 +11,13 @@ POLL_ROWS = 10_000
 POLL_SECONDS = 1.0
 
 
-def written_positions(log: Log, topic: str, start: Mapping[int, int], query_id: str) -> dict[int, list[int]]:
+def written_positions(
+    log: Log, topic: str, start: Mapping[int, int], query_id: str, abandoned: Callable[[], bool] = lambda: False
+) -> dict[int, list[int]]:
     """Source partition -> positions of the rows that the sink's tail from `start` on holds, written by this query.
 
-    Reads up to the end as it is now: the query that wrote is not running.
+    Reads up to the end as it is now: the query that wrote is not running. A store that is away is waited for, until
+    `abandoned`: then what was found so far is no answer.
     """
     ends = log.end_offsets(topic)
     todo = {p: start.get(p, 0) for p in ends if start.get(p, 0) < ends[p]}
@@ -24,11 +27,12 @@ def written_positions(log: Log, topic: str, start: Mapping[int, int], query_id: 
     wanted = query_id[:8].encode()
     reader = log.read(topic, todo)
     try:
-        while any(reader.positions(topic).get(p, 0) < ends[p] for p in todo):
+        while any(reader.positions(topic).get(p, 0) < ends[p] for p in todo) and not abandoned():
             for record in reader.poll(POLL_ROWS, POLL_SECONDS):
                 headers = dict(record.headers)
-                if headers.get("mp.query") == wanted and record.offset < ends[record.partition]:
-                    partition, position = (headers.get("mp.src") or b"").split(b":")
+                source = headers.get("mp.src") or b""
+                if headers.get("mp.query") == wanted and b":" in source and record.offset < ends[record.partition]:
+                    partition, _, position = source.partition(b":")
                     found[int(partition)].append(int(position))
     finally:
         reader.close()

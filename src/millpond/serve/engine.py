@@ -30,7 +30,6 @@ from millpond.serve.metrics import samples
 from millpond.serve.pulling import Pulling
 from millpond.serve.runner import Runner
 from millpond.spark.run import Engine
-from millpond.sql import print_statement
 from millpond.sql import statements as st
 from millpond.sql.parser import parse
 from millpond.stores.connections import Connections
@@ -59,7 +58,7 @@ class StreamEngine:
         self.views, self.broker_alive, self.settings = views, broker_alive, settings
         self.facts = LiveFacts(catalog, queries, connections.log, self._view_report)
         self.reader = ViewReader(views.path)
-        self.pulling = Pulling(catalog, queries, self.reader, self.facts)
+        self.pulling = Pulling(catalog, queries, self.reader, self.facts, views.progress)
         self.following = Following(catalog, connections, self.reader)
         self.runner = Runner(catalog, queries, views, connections.log)
         self.threads = ThreadPoolExecutor(settings.pull_threads, thread_name_prefix="pull")
@@ -73,17 +72,31 @@ class StreamEngine:
         attachments: Mapping[str, bytes] | None = None,
         resume: str | None = None,
     ) -> Sequence[Answer | Subscription]:
-        """Run every statement of `sql` in order; the context flows from one to the next. Raises MillpondError."""
+        """Run every statement of `sql` in order; the context flows from one to the next. Raises MillpondError.
+
+        An error ends the batch: what the statements before it did stays, their subscriptions are closed.
+        """
         answers: list[Answer | Subscription] = []
-        for statement in parse(sql):
-            try:
-                answer = await self._one(statement, context, resume)
-            except MillpondError as error:
-                error.sql = error.sql or statement.text
-                raise
-            context = answer.context
-            answers.append(answer)
+        try:
+            for statement in parse(sql):
+                answers.append(await self._located(statement, context, resume))
+                context = answers[-1].context
+        except BaseException:
+            for answer in answers:
+                if not isinstance(answer, Answer):
+                    await answer.aclose()
+            raise
         return answers
+
+    async def _located(
+        self, statement: st.Statement, context: SessionContext, resume: str | None
+    ) -> Answer | Subscription:
+        """The answer of one statement; positions in its errors are places in its own text."""
+        try:
+            return await self._one(statement, context, resume)
+        except MillpondError as error:
+            error.sql = error.sql or statement.text
+            raise
 
     async def _one(self, statement: st.Statement, context: SessionContext, resume: str | None) -> Answer | Subscription:
         loop = asyncio.get_running_loop()
@@ -105,14 +118,12 @@ class StreamEngine:
         if query.emit_changes:
             return False
         tables = list(query.tree.find_all(exp.Table))
-        shared = {c.alias.lower() for w in query.tree.find_all(exp.With) for c in w.expressions}
-        real = [t for t in tables if not (len(t.parts) == 1 and t.name.lower() in shared)]
-        if len(real) != 1 or query.tree.find(exp.Subquery):
+        if len(tables) != 1 or query.tree.find(exp.Subquery, exp.With):
             return True
-        path = [p.name.lower() for p in real[0].parts]
+        path = [p.name.lower() for p in tables[0].parts]
         if path[:-1] in (["deltastream", "sys"], ["sys"]):
             return True
-        return resolve_table(real[0], self.catalog, context).kind is RelationKind.VIEW
+        return resolve_table(tables[0], self.catalog, context).kind is RelationKind.VIEW
 
     # --- statements that answer once ---
 
@@ -141,10 +152,7 @@ class StreamEngine:
     def _explain(self, statement: st.Explain, context: SessionContext) -> Answer:
         inner = statement.statement
         if isinstance(inner, st.Query) and self._is_pull(inner, context):
-            # The inner statement's text is the whole EXPLAIN: the plan is kept under what it would be alone.
-            prepared, bindings = self.pulling.prepared.prepare(print_statement(inner), inner, context)
-            steps = self.reader.query(f"EXPLAIN QUERY PLAN {prepared.sql}", bindings)
-            lines = ["pull query over the view store", *(f"  {row[3]}" for row in steps)]
+            lines = self.pulling.explain(inner, context)
         elif isinstance(inner, st.Query):
             lines = self.following.explain(inner, context)
         else:

@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
-import time
-from collections import defaultdict, deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from millpond.catalog.catalog import Catalog
-from millpond.catalog.model import PersistentQuery, QueryState
+from millpond.catalog.model import QueryState
 from millpond.errors import MillpondError
 from millpond.queries.checkpoint import Checkpoint
 from millpond.queries.registry import Queries
 from millpond.serve.facts import Facts, QueryEvent
 from millpond.stores.protocol import Log, TopicDescription
-
-EVENTS_KEPT = 50
-"""Events remembered for each query since the server started."""
-
-
-@dataclass
-class History:
-    """What happened to each query since the server started; told by the catalog's readers of state."""
-
-    events: dict[str, deque[QueryEvent]] = field(default_factory=lambda: defaultdict(lambda: deque(maxlen=EVENTS_KEPT)))
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def note(self, query: PersistentQuery) -> None:
-        """Remember the query's state if it differs from the last one."""
-        message = query.error or query.mode_reason or query.mode
-        with self.lock:
-            events = self.events[query.id]
-            if not events or (events[-1].state, events[-1].messages) != (query.state.value, message):
-                events.append(QueryEvent(int(time.time() * 1000), query.state.value, message))
 
 
 class LiveFacts(Facts):
@@ -48,7 +25,6 @@ class LiveFacts(Facts):
         view_report: Callable[[str], Mapping[str, float]],
     ) -> None:
         self.catalog, self.queries, self.log, self.view_report = catalog, queries, log, view_report
-        self.history = History()
 
     def topics(self, store: str) -> Sequence[str]:
         return self.log(store).topics()
@@ -60,20 +36,19 @@ class LiveFacts(Facts):
         status = self.queries.status(query_id)
         if status is None:
             return {}
-        found = {"lag": str(self._lag(query_id)), "caught_up": str(status.caught_up).lower()}
+        found = {"lag": self._lag(query_id), "caught_up": str(status.caught_up).lower()}
         if not status.caught_up:
             found["backfill"] = backfill_text(status.backfill_done, status.backfill_total)
         return found
 
-    def _lag(self, query_id: str) -> int:
+    def _lag(self, query_id: str) -> str:
         try:
-            return self.queries.lag(query_id) or 0
-        except MillpondError:
-            return -1
+            return str(self.queries.lag(query_id) or 0)
+        except MillpondError as error:
+            return f"unknown ({error.name})"
 
     def query_metrics(self, query_id: str) -> Mapping[str, float]:
-        metrics = {name: float(value) for name, value in self.queries.metrics(query_id).items()}
-        return {**metrics, "lag": float(self._lag(query_id))} if metrics else metrics
+        return {name: float(value) for name, value in self.queries.metrics(query_id).items()}
 
     def query_positions(self, query_id: str) -> Mapping[str, str]:
         query = self.catalog.query(query_id)
@@ -84,10 +59,7 @@ class LiveFacts(Facts):
         return {known[topic]: json.dumps(parts) for topic, parts in offsets.items() if topic in known}
 
     def query_history(self, query_id: str) -> Sequence[QueryEvent]:
-        query = self.catalog.query(query_id)
-        if query is not None:
-            self.history.note(query)
-        return list(self.history.events[query_id])
+        return [QueryEvent(e.at, e.state, e.message) for e in self.queries.history.of(query_id)]
 
     def relation_progress(self, relation_id: str) -> Mapping[str, str]:
         report = {name: f"{value:g}" for name, value in self.view_report(relation_id).items()}

@@ -12,7 +12,11 @@ from millpond.serve.facts import Facts
 
 QUERY_METRICS = {
     "rows_in": ("millpond_query_rows_in_total", "Records that the query has read.", "counter"),
-    "rows_out": ("millpond_query_rows_out_total", "Records in the sink's topic.", "counter"),
+    "rows_out": (
+        "millpond_query_rows_out_total",
+        "Records written to the sink's topic since the query began.",
+        "counter",
+    ),
     "dead_letters": ("millpond_query_dead_letters_total", "Records that did not decode.", "counter"),
     "dead_letters_lost": (
         "millpond_query_dead_letters_lost_total",

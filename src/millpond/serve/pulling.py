@@ -16,6 +16,8 @@ from millpond.serve.live_facts import backfill_text
 from millpond.serve.pull.prepared import Prepared, PreparedQueries
 from millpond.serve.pull.tables import table_of
 from millpond.serve.sys_tables import sys_tables
+from millpond.sql.parser import parse
+from millpond.sql.printer import print_statement
 from millpond.sql.statements import Query
 from millpond.types import Column
 from millpond.views.functions import register
@@ -64,8 +66,10 @@ class Pulling:
         return answer
 
     def explain(self, query: Query, context: SessionContext) -> list[str]:
-        """How SQLite goes about it, a step a line."""
-        prepared, bindings = self.prepared.prepare(query.text, query, context)
+        """How SQLite goes about it, a step a line. The query's own text may be a whole EXPLAIN, so it is written anew."""
+        (alone,) = parse(print_statement(query))
+        assert isinstance(alone, Query)
+        prepared, bindings = self.prepared.prepare(alone.text, alone, context)
         if not prepared.system:
             self._rows(f"SELECT 1 FROM ({prepared.sql}) LIMIT 0", bindings, prepared)
         steps = [] if prepared.system else self._steps(prepared, bindings)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Protocol
 
 from millpond.catalog.catalog import Catalog
-from millpond.catalog.model import Relation
+from millpond.catalog.dependents import live, refuse_used_relation
+from millpond.catalog.model import PersistentQuery, QueryState, Relation
 from millpond.errors import MillpondError
 from millpond.plan import stages as sg
 from millpond.plan.pruning import prune_scan
@@ -17,8 +19,6 @@ from millpond.serve.values import rows_to_records
 from millpond.stores.protocol import Log, NewRecord
 
 logger = logging.getLogger(__name__)
-
-Undo = Callable[[], None]
 
 
 class Views(Protocol):
@@ -33,16 +33,36 @@ class Views(Protocol):
     def remove_index(self, relation_id: str, name: str) -> None: ...
 
 
-def nothing() -> None:
-    """The undo of a step that needs none."""
+@dataclass(slots=True)
+class Effects:
+    """What is to be done once it is known how the statement ends."""
+
+    undo: list[Callable[[], object]] = field(default_factory=list)
+    """If it fails, last first."""
+    finish: list[Callable[[], object]] = field(default_factory=list)
+    """If it succeeds: what cannot be taken back."""
+
+    def roll_back(self) -> None:
+        _all_of(reversed(self.undo))
+
+    def complete(self) -> None:
+        _all_of(self.finish)
+
+
+def _all_of(actions: Any) -> None:
+    for action in actions:
+        try:
+            action()
+        except Exception:  # the first error is the one to report; the rest must be done
+            logger.exception("at the end of a statement")
 
 
 class Runner:
-    """One `do` for each stage class; each returns its undo."""
+    """One `do` for each stage class; it adds to the statement's `Effects` as its own effects happen."""
 
     def __init__(self, catalog: Catalog, queries: Queries, views: Views, log: Callable[[str], Log]) -> None:
         self.catalog, self.queries, self.views, self.log = catalog, queries, views, log
-        self.does: dict[type[sg.Stage], Callable[[Any], Undo]] = {
+        self.does: dict[type[sg.Stage], Callable[[Any, Effects], None]] = {
             sg.EnsureTopic: self._ensure_topic,
             sg.DeleteTopic: self._delete_topic,
             sg.RegisterRelation: self._register,
@@ -62,141 +82,151 @@ class Runner:
         }
 
     def run(self, stages: tuple[sg.Stage, ...]) -> None:
-        """Carry out `stages`; all of them or, but for topics' contents, none."""
-        undos: list[Undo] = []
+        """Carry out `stages`: all of them, or none.
+
+        A DROP of a view: 1. its query stops; 2. its rows leave the view store; 3. the catalog forgets the view, its
+        indexes and its query; 4. its topic is deleted; 5. the query's checkpoint goes. An error in 1 to 4 brings
+        everything back (the rows by reading the topic again), for nothing before 4 is lost. A kill -9 after 1 or 2
+        leaves a view whose query is terminated: DROP it again, or RESTART the query. After 3 it leaves a topic that
+        nothing uses; the checkpoint is swept at the next start.
+        """
+        effects = Effects()
         try:
             for stage in stages:
-                undos.append(self.does[type(stage)](stage))
-        except Exception:
-            for undo in reversed(undos):
-                self._undo(undo)
+                self.does[type(stage)](stage, effects)
+        except BaseException:
+            effects.roll_back()
             raise
-
-    def _undo(self, undo: Undo) -> None:
-        try:
-            undo()
-        except Exception:  # the first error is the one to report; the rest of the undoing must go on
-            logger.exception("undoing a stage")
+        effects.complete()
 
     # --- topics ---
 
-    def _ensure_topic(self, stage: sg.EnsureTopic) -> Undo:
+    def _ensure_topic(self, stage: sg.EnsureTopic, effects: Effects) -> None:
         log = self.log(stage.store)
         try:
             there = log.describe(stage.topic)
         except MillpondError as error:
             if error.name != "TOPIC_NOT_FOUND":
                 raise
-            log.create(stage.topic, stage.partitions or 1, stage.replicas or 1, dict(stage.config))
-            return lambda: log.delete(stage.topic)
+            if log.create(stage.topic, stage.partitions or 1, stage.replicas or 1, dict(stage.config)):
+                effects.undo.append(lambda: log.delete(stage.topic))
+            return
         for what, wanted, found in (
             ("partitions", stage.partitions, there.partitions),
             ("replicas", stage.replicas, there.replicas),
         ):
             if wanted is not None and wanted != found:
                 raise MillpondError("TOPIC_DIFFERS", topic=stage.topic, what=what, wanted=wanted, found=found)
-        return nothing
 
-    def _delete_topic(self, stage: sg.DeleteTopic) -> Undo:
+    def _delete_topic(self, stage: sg.DeleteTopic, effects: Effects) -> None:
+        """Never followed by a stage that may fail: it cannot be undone."""
         try:
             self.log(stage.store).delete(stage.topic)
         except MillpondError as error:
             if error.name != "TOPIC_NOT_FOUND":
                 raise
-        return nothing
 
     # --- relations and views ---
 
-    def _register(self, stage: sg.RegisterRelation) -> Undo:
+    def _register(self, stage: sg.RegisterRelation, effects: Effects) -> None:
         self.catalog.create_relation(stage.relation)
-        return lambda: self.catalog.drop_relation(stage.relation.id)
+        effects.undo.append(lambda: self.catalog.drop_relation(stage.relation.id))
 
-    def _unregister(self, stage: sg.UnregisterRelation) -> Undo:
-        for query in self.catalog.queries_writing(stage.relation.id):
-            self.queries.forget(query.id)
-            self.catalog.drop_query(query.id)
-        for query in self.catalog.queries_reading(stage.relation.id):
-            self.queries.forget(query.id)
-            self.catalog.drop_query(query.id)
-        self.catalog.drop_relation(stage.relation.id)
-        return lambda: self._reregister(stage.relation)
+    def _unregister(self, stage: sg.UnregisterRelation, effects: Effects) -> None:
+        """With its indexes, and the terminated queries that read or wrote it: they could not be restarted."""
+        relation = stage.relation
+        refuse_used_relation(self.catalog, relation)
+        indexes = tuple(self.catalog.indexes(relation.id))
+        found = (*self.catalog.queries_writing(relation.id), *self.catalog.queries_reading(relation.id))
+        queries = tuple({q.id: q for q in found}.values())
+        with self.catalog.transaction():
+            for query in queries:
+                self.catalog.drop_query(query.id)
+            self.catalog.drop_relation(relation.id)
 
-    def _reregister(self, relation: Relation) -> None:
-        self.catalog.create_relation(relation)
+        def restore() -> None:
+            with self.catalog.transaction():
+                self.catalog.create_relation(relation)
+                for index in indexes:
+                    self.catalog.create_index(index)
+                for query in queries:
+                    self.catalog.create_query(query)
 
-    def _update(self, stage: sg.UpdateRelation) -> Undo:
+        effects.undo.append(restore)
+        effects.finish += [partial(self.queries.forget, query.id) for query in queries]
+
+    def _update(self, stage: sg.UpdateRelation, effects: Effects) -> None:
         self.catalog.update_relation(stage.relation)
-        return lambda: self._restore(stage.before)
+        effects.undo.append(lambda: self.catalog.update_relation(stage.before))
 
-    def _restore(self, relation: Relation) -> None:
-        self.catalog.update_relation(relation)
-
-    def _build_view(self, stage: sg.BuildView) -> Undo:
+    def _build_view(self, stage: sg.BuildView, effects: Effects) -> None:
+        effects.undo.append(lambda: self.views.remove(stage.relation.id))
         self.views.add(stage.relation)
-        return lambda: self.views.remove(stage.relation.id)
 
-    def _remove_view(self, stage: sg.RemoveView) -> Undo:
-        self.views.remove(stage.relation.id)
-        return lambda: self.views.add(stage.relation)
+    def _remove_view(self, stage: sg.RemoveView, effects: Effects) -> None:
+        relation, indexes = stage.relation, tuple(self.catalog.indexes(stage.relation.id))
 
-    def _add_index(self, stage: sg.AddIndex) -> Undo:
+        def restore() -> None:
+            self.views.add(relation)
+            for index in indexes:
+                self.views.add_index(relation.id, index.name, index.columns)
+
+        effects.undo.append(restore)
+        self.views.remove(relation.id)
+
+    def _add_index(self, stage: sg.AddIndex, effects: Effects) -> None:
         self.catalog.create_index(stage.index)
-        try:
-            self.views.add_index(stage.view.id, stage.index.name, stage.index.columns)
-        except Exception:
-            self.catalog.drop_index(stage.view.id, stage.index.name)
-            raise
-        return nothing
+        effects.undo.append(lambda: self.catalog.drop_index(stage.view.id, stage.index.name))
+        self.views.add_index(stage.view.id, stage.index.name, stage.index.columns)
 
-    def _remove_index(self, stage: sg.RemoveIndex) -> Undo:
+    def _remove_index(self, stage: sg.RemoveIndex, effects: Effects) -> None:
         self.catalog.drop_index(stage.view.id, stage.index.name)
+        effects.undo.append(lambda: self.catalog.create_index(stage.index))
         self.views.remove_index(stage.view.id, stage.index.name)
-        return nothing
 
     # --- queries ---
 
-    def _start_query(self, stage: sg.StartQuery) -> Undo:
+    def _start_query(self, stage: sg.StartQuery, effects: Effects) -> None:
         plan = prune_scan(stage.plan)
-        scans = self.log(plan.relation.store)
-        offsets = starting_offsets(plan, scans)
+        offsets = starting_offsets(plan, self.log(plan.relation.store))
         properties = {**stage.query.properties, **({"starting.offsets": offsets} if offsets else {})}
         query = replace(stage.query, properties=properties)
         self.catalog.create_query(query)
+        effects.undo.append(lambda: self._unstart(query.id))
         self.queries.start(query, plan)
-        return lambda: self._unstart(query.id)
 
     def _unstart(self, query_id: str) -> None:
         self.queries.forget(query_id)
         self.catalog.drop_query(query_id)
 
-    def _restart_query(self, stage: sg.RestartQuery) -> Undo:
+    def _restart_query(self, stage: sg.RestartQuery, effects: Effects) -> None:
         self.queries.restart(stage.query)
-        return nothing
 
-    def _stop_query(self, stage: sg.StopQuery) -> Undo:
+    def _stop_query(self, stage: sg.StopQuery, effects: Effects) -> None:
+        if live([stage.query]):
+            effects.undo.append(lambda: self._run_again(stage.query))
         self.queries.terminate(stage.query)
-        return nothing
+
+    def _run_again(self, query: PersistentQuery) -> None:
+        if query.intended_state is QueryState.RUNNING:
+            self.queries.restart(query)
 
     # --- rows and names ---
 
-    def _write_rows(self, stage: sg.WriteRows) -> Undo:
+    def _write_rows(self, stage: sg.WriteRows, effects: Effects) -> None:
         self.log(stage.relation.store).produce(stage.relation.topic, rows_to_records(stage.relation, stage.rows))
-        return nothing
 
-    def _write_entity(self, stage: sg.WriteEntity) -> Undo:
+    def _write_entity(self, stage: sg.WriteEntity, effects: Effects) -> None:
         self.log(stage.store).produce(stage.topic, [NewRecord(None, stage.value.encode())])
-        return nothing
 
-    def _add_namespace(self, stage: sg.AddNamespace) -> Undo:
+    def _add_namespace(self, stage: sg.AddNamespace, effects: Effects) -> None:
         if stage.schema is None:
             self.catalog.create_database(stage.database)
         else:
             self.catalog.create_schema(stage.database, stage.schema)
-        return nothing
 
-    def _remove_namespace(self, stage: sg.RemoveNamespace) -> Undo:
+    def _remove_namespace(self, stage: sg.RemoveNamespace, effects: Effects) -> None:
         if stage.schema is None:
             self.catalog.drop_database(stage.database)
         else:
             self.catalog.drop_schema(stage.database, stage.schema)
-        return nothing

@@ -41,7 +41,7 @@ def _listagg(args: Sequence[SparkColumn]) -> SparkColumn:
     """The texts in the order of offsets, between them the separator; NULL if there are none."""
     values = _collected(args)
     separator = F.first(args[1]) if len(args) > 1 else F.lit(",")
-    return F.when(F.size(values) > 0, F.array_join(values, separator))
+    return F.when(F.size(values) > 0, F.call_function("array_join", values, separator))
 
 
 FORMS: dict[str, Form] = {

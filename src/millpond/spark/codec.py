@@ -108,6 +108,43 @@ def lost_dead_letters(query_id: str) -> int:
     return int(_jvm().io.millpond.DeadLetters.lost(query_id))
 
 
+def rows_read(query_id: str) -> int:
+    """Records that a query has decoded or tried to since the JVM started."""
+    return int(_jvm().io.millpond.Progress.rows(query_id))
+
+
+def late_rows(query_id: str) -> int:
+    """Rows that came too late since the JVM started, as of the last batch that ended."""
+    return int(_jvm().io.millpond.Progress.late(query_id))
+
+
+def read_positions(query_id: str) -> dict[str, dict[int, int]]:
+    """Topic -> partition -> the offset after the last record read since `forget_positions`."""
+    found: dict[str, dict[int, int]] = {}
+    for line in str(_jvm().io.millpond.Progress.positions(query_id)).splitlines():
+        partition, offset, topic = line.split(" ", 2)
+        found.setdefault(topic, {})[int(partition)] = int(offset)
+    return found
+
+
+def forget_positions(query_id: str) -> None:
+    """Begin anew with a query's positions, before each of its starts."""
+    _jvm().io.millpond.Progress.starts(query_id)
+
+
+def watch_progress(spark: SparkSession) -> None:
+    """Have late rows counted, of every query of the session."""
+    spark._jsparkSession.streams().addListener(_jvm().io.millpond.Progress.LateRows())
+
+
+def forget_query(query_id: str) -> None:
+    """Free everything that is kept of a query that is gone."""
+    classes = _jvm().io.millpond
+    classes.Progress.forget(query_id)
+    classes.DeadLetters.forget(query_id)
+    classes.SkipWritten.clear(query_id)
+
+
 def first_seen(df: DataFrame, keys: Sequence[str], value: str, name: str, expiry: str | None = None) -> DataFrame:
     """The rows of `df` with a BOOLEAN column `name`: is this the first row of its keys with that value?
 

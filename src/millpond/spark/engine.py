@@ -13,7 +13,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from millpond.config import Settings
 from millpond.plan.nodes import Sink
-from millpond.spark.codec import forget_written, lost_dead_letters, mark_written, undecodable_count
+from millpond.spark import codec
 from millpond.spark.run import Handle, QueryFailed, Run, Trigger
 from millpond.spark.session import start_session
 from millpond.spark.sink import start_writing
@@ -55,10 +55,12 @@ class SparkEngine:
     def __init__(self, settings: Settings, work_dir: Path) -> None:
         self.spark: SparkSession = start_session(settings, work_dir)
         self.slots = _slots(settings.spark_master)
+        codec.watch_progress(self.spark)
 
     def start(self, plan: Sink, run: Run, checkpoint: Path, trigger: Trigger) -> Handle:
         """Start `plan`; its state and positions are kept in `checkpoint`."""
         try:
+            codec.forget_positions(run.query_id)
             frame = Translator(self.spark, run).translate(plan)
             return SparkHandle(start_writing(plan, frame, run, checkpoint.as_uri(), dict(trigger)))
         except PySparkException as error:
@@ -66,12 +68,25 @@ class SparkEngine:
 
     def remember_written(self, query_id: str, positions: Mapping[int, Sequence[int]]) -> None:
         """What the query's sink holds already: source partition -> positions."""
-        forget_written(query_id)
-        mark_written(query_id, positions)
+        codec.forget_written(query_id)
+        codec.mark_written(query_id, positions)
 
     def figures(self, query_id: str) -> dict[str, int]:
-        """Counts of a query since the server started, while it runs: dead_letters, dead_letters_lost."""
-        return {"dead_letters": undecodable_count(query_id), "dead_letters_lost": lost_dead_letters(query_id)}
+        """Counts of a query since the server started: rows_in, late_rows, dead_letters, dead_letters_lost."""
+        return {
+            "rows_in": codec.rows_read(query_id),
+            "late_rows": codec.late_rows(query_id),
+            "dead_letters": codec.undecodable_count(query_id),
+            "dead_letters_lost": codec.lost_dead_letters(query_id),
+        }
+
+    def positions(self, query_id: str) -> dict[str, dict[int, int]]:
+        """Topic -> partition -> the offset after the last record that the present run has decoded; empty before."""
+        return codec.read_positions(query_id)
+
+    def forget(self, query_id: str) -> None:
+        """Free what is kept of a query that is gone."""
+        codec.forget_query(query_id)
 
     def healthy(self) -> bool:
         """Whether the JVM still answers."""

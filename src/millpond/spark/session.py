@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkRuntimeError
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from millpond.config import Settings
+from millpond.errors import MillpondError
 from millpond.jvm.locate import find_java, operators_jar, spark_jars
 from millpond.spark.run import SHUFFLE_PARTITIONS
 
@@ -42,20 +47,49 @@ FIXED = {
 
 
 def start_session(settings: Settings, work_dir: Path) -> SparkSession:
-    """Start the JVM and the session. Raises JAVA_NOT_FOUND, JAVA_TOO_OLD, JVM_PARTS_MISSING."""
+    """Start the JVM and the session. Raises JAVA_NOT_FOUND, JAVA_TOO_OLD, JVM_PARTS_MISSING, SPARK_NOT_STARTED."""
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.parent.parent)
-    jars: Sequence[Path] = [*spark_jars(), operators_jar()]
     work_dir.mkdir(parents=True, exist_ok=True)
+    given = _configuration(settings, work_dir)
+    _start_jvm(given, work_dir / "jvm.out")
     builder = SparkSession.builder.appName("millpond").master(settings.spark_master)
-    builder = builder.config("spark.jars", ",".join(map(str, jars)))
-    builder = builder.config("spark.driver.extraClassPath", str(operators_jar()))
-    builder = builder.config("spark.driver.memory", settings.spark_memory)
-    builder = builder.config("spark.local.dir", str(work_dir / "tmp"))
-    builder = builder.config("spark.driver.extraJavaOptions", _java_options(work_dir))
-    for key, value in FIXED.items():
+    for key, value in given.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _configuration(settings: Settings, work_dir: Path) -> dict[str, str]:
+    jars: Sequence[Path] = [*spark_jars(), operators_jar()]
+    return {
+        **FIXED,
+        "spark.jars": ",".join(map(str, jars)),
+        "spark.driver.extraClassPath": str(operators_jar()),
+        "spark.driver.memory": settings.spark_memory,
+        "spark.local.dir": str(work_dir / "tmp"),
+        "spark.driver.extraJavaOptions": _java_options(work_dir),
+    }
+
+
+def _start_jvm(given: Mapping[str, str], out: Path) -> None:
+    """Start the JVM of this process, if it has none yet; what it prints goes to `out`, not to the user's terminal.
+
+    pyspark would have it print wherever Python prints: its warnings, and what it says when it cannot start.
+    Raises SPARK_NOT_STARTED with its last words.
+    """
+    if SparkContext._gateway is not None:
+        return
+    conf = SparkConf(loadDefaults=False)
+    for key, value in given.items():
+        conf.set(key, value)
+    try:
+        with out.open("wb") as printed:
+            gateway = launch_gateway(conf, {"stdout": printed, "stderr": subprocess.STDOUT})
+    except PySparkRuntimeError as error:
+        said = [line.strip() for line in out.read_text("utf-8", "replace").splitlines() if line.strip()]
+        reason = (said or [str(error)])[-1].removesuffix(".")
+        raise MillpondError("SPARK_NOT_STARTED", reason=reason, log=out) from error
+    SparkContext._ensure_initialized(gateway=gateway, conf=conf)
 
 
 def _java_options(work_dir: Path) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from pyspark.sql import Column as SparkColumn
@@ -11,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millpond.catalog.model import Relation
 from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, ROWTIME, TOPIC, Kind, Scan
-from millpond.spark.codec import decode
+from millpond.spark.codec import RECORD, decode
 from millpond.spark.run import Run
 from millpond.spark.types import to_spark_type
 from millpond.types import VARCHAR, Column, StructType
@@ -45,23 +47,13 @@ def decoded(records: DataFrame, scan: Scan, run: Run) -> DataFrame:
     relation = scan.relation
     carried = [c for c in relation.columns if c.name not in relation.excluded_columns]
     value = _decode(carried, relation.value_format, scan, run, needed=scan.needed)
-    parts = records.select(
-        value.alias("__row"),
-        *_key_parts(scan, run),
-        F.col("value").isNull().alias(DELETED),
-        F.col("key").alias(KEY.name),
-        F.col("topic").alias(TOPIC.name),
-        F.col("partition").alias(PARTITION.name),
-        F.col("offset").alias(OFFSET.name),
-        F.col("timestamp").alias("__timestamp"),
-        F.unix_millis("timestamp").alias(INGESTED.name),
-    )
-    there = F.col("__row").isNotNull()
-    if relation.excluded_columns:
-        there = there & (F.col(KEY.name).isNull() | F.col("__in_key").isNotNull())
-    if scan.kind is Kind.UPSERT:
-        there = there | (F.col(DELETED) & F.col("__in_key").isNotNull())
-    return parts.where(there).select(*_visible(scan), *_hidden(scan))
+    read = records.select(*RECORD, "timestamp", value.alias("__row"))
+    deletes = scan.kind is Kind.UPSERT and bool(_from_key(scan))
+    read = read.where(F.col("__row").isNotNull() | (F.col("value").isNull() & F.lit(deletes)))
+    if _from_key(scan):
+        read = _with_key(read, scan, run)
+    visible = [_value(c, scan).alias(c.name) for c in relation.columns if _built(c.name, scan)]
+    return read.select(*visible, *_hidden(scan))
 
 
 def _decode(columns: Sequence[Column], record_format: str, scan: Scan, run: Run, **options: Any) -> SparkColumn:
@@ -77,14 +69,17 @@ def _decode(columns: Sequence[Column], record_format: str, scan: Scan, run: Run,
     )
 
 
-def _key_parts(scan: Scan, run: Run) -> list[SparkColumn]:
-    """The decoded key, where something of it is wanted: only then can a bad one be a dead letter."""
+def _with_key(read: DataFrame, scan: Scan, run: Run) -> DataFrame:
+    """The key, decoded where it is needed: a record whose key does not decode then is gone, too."""
     relation = scan.relation
-    if not _from_key(scan):
-        return [F.lit(None).alias("__in_key")]
     key = _decode(_key_columns(relation), relation.key_format or "json", scan, run, of_key=True)
-    wanted = F.col("value").isNull() if scan.kind is Kind.UPSERT and not relation.excluded_columns else F.lit(True)
-    return [F.when(wanted, key).alias("__in_key")]
+    if relation.excluded_columns:
+        wanted = F.lit(True)
+    else:
+        wanted = reduce(or_, (_in_value(name).isNull() for name in sorted(_from_key(scan))))
+    with_key = read.withColumn("__in_key", F.when(wanted, key))
+    lost = wanted & F.col("__in_key").isNull() & (F.col("key").isNotNull() | F.col("value").isNull())
+    return with_key.where(~lost)
 
 
 def _key_columns(relation: Relation) -> list[Column]:
@@ -105,17 +100,17 @@ def _from_key(scan: Scan) -> set[str]:
     return {name for name in wanted & keys if _built(name, scan)}
 
 
-def _visible(scan: Scan) -> list[SparkColumn]:
-    return [_value(c, scan).alias(c.name) for c in scan.relation.columns if _built(c.name, scan)]
-
-
 def _value(column: Column, scan: Scan) -> SparkColumn:
     """Of the record's value, else of its key."""
     spark_type = to_spark_type(column.type)
-    places = [] if column.name in scan.relation.excluded_columns else [F.col("__row").getField(column.name)]
+    places = [] if column.name in scan.relation.excluded_columns else [_in_value(column.name)]
     if column.name in _from_key(scan):
         places.append(F.col("__in_key").getField(column.name).cast(spark_type))
     return F.coalesce(*places) if places else F.lit(None).cast(spark_type)
+
+
+def _in_value(name: str) -> SparkColumn:
+    return F.col("__row").getField(name)
 
 
 def _built(name: str, scan: Scan) -> bool:
@@ -123,16 +118,25 @@ def _built(name: str, scan: Scan) -> bool:
 
 
 def _hidden(scan: Scan) -> list[SparkColumn]:
-    kept = [DELETED, KEY.name, TOPIC.name, PARTITION.name, OFFSET.name, INGESTED.name]
-    return [_rowtime(scan).alias(ROWTIME.name), *map(F.col, kept)]
+    return [
+        _rowtime(scan).alias(ROWTIME.name),
+        F.col("value").isNull().alias(DELETED),
+        F.col("key").alias(KEY.name),
+        F.col("topic").alias(TOPIC.name),
+        F.col("partition").alias(PARTITION.name),
+        F.col("offset").alias(OFFSET.name),
+        F.unix_millis("timestamp").alias(INGESTED.name),
+    ]
 
 
 def _rowtime(scan: Scan) -> SparkColumn:
+    """The timestamp column; of a tombstone, or without such a column, the record's own timestamp."""
+    own = F.col("timestamp")
     column = scan.relation.column(scan.timestamp_column) if scan.timestamp_column else None
     if column is None:
-        return F.col("__timestamp")
+        return own
     time = event_time(column, _value(column, scan))
-    return F.when(F.col(DELETED), F.col("__timestamp")).otherwise(time)
+    return time if scan.kind is Kind.APPEND else F.when(F.col("value").isNull(), own).otherwise(time)
 
 
 def event_time(column: Column, value: SparkColumn) -> SparkColumn:

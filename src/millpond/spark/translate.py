@@ -93,11 +93,8 @@ class Translator:
         if node.function == "CUMULATE":
             start = _floor(F.col(ROWTIME.name), node.size_ms)
             rows = rows.where(F.unix_millis(end) <= F.unix_millis(start) + node.size_ms)
-        named = [
-            start.cast("timestamp_ntz").alias("window_start"),
-            end.cast("timestamp_ntz").alias("window_end"),
-        ]
-        return rows.select(*_named(node.columns[:-2]), *named, *_hidden(rows))
+        bounds = [start.cast("timestamp_ntz").alias("window_start"), end.cast("timestamp_ntz").alias("window_end")]
+        return rows.select(*_named(node.columns[:-2]), *bounds, *_hidden(rows))
 
     def _aggregate(self, node: Aggregate) -> DataFrame:
         return aggregate(node, self.translate(node.input))

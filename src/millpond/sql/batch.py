@@ -64,6 +64,10 @@ def _wrong(batch: str, at: int) -> MillpondError:
     return MillpondError("SYNTAX", problem=problem, position=Lines(batch).position(at, at + 1), sql=batch)
 
 
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w-])", re.IGNORECASE)
+"""A query's id may be written bare; cut into tokens, parts of it may look like numbers that are none: 1e98-40."""
+
+
 def tokens(text: str, lines: Lines) -> list[Token]:
     """The tokens of one statement. Raises SYNTAX for numbers and words that are none."""
     try:
@@ -73,7 +77,10 @@ def tokens(text: str, lines: Lines) -> list[Token]:
         position = lines.position(*wrong.span()) if wrong else None
         problem = "This is not a binary string: write X'00FF'."
         raise MillpondError("SYNTAX", problem=problem, position=position, sql=text) from None
+    ids = [match.span() for match in UUID.finditer(text)]
     for token in found:
+        if any(start <= token.start < end for start, end in ids):
+            continue
         if token.token_type == TokenType.NUMBER:
             _check(_NUMBER.fullmatch(token.text) is not None, "a number", token, text, lines)
         elif token.token_type == TokenType.VAR:

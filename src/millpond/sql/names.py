@@ -7,11 +7,11 @@ import re
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from millpond.sql.batch import UUID
 from millpond.sql.cursor import Cursor
 from millpond.sql.statements import Identifier, Name
 from millpond.sql.words import RESERVED
 
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w-])", re.IGNORECASE)
 _VERSIONED = re.compile(r"[^\W\d]\w*:\d+(?!\w)")
 
 
@@ -71,7 +71,7 @@ def name(cursor: Cursor, what: str, parts: int | None = 3) -> Name:
 def query_name(cursor: Cursor) -> Name:
     """A query's id or name: a UUID as it is, a word, name:version, a quoted name or a string."""
     token = None if cursor.ended else cursor.token
-    found = token and (_UUID.match(cursor.sql, token.start) or _VERSIONED.match(cursor.sql, token.start))
+    found = token and (UUID.match(cursor.sql, token.start) or _VERSIONED.match(cursor.sql, token.start))
     if not token or not found:
         return _plain_query_name(cursor)
     start = cursor.index

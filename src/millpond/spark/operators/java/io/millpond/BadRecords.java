@@ -29,6 +29,10 @@ public final class BadRecords implements Serializable {
     this.producerSettings = new HashMap<>(producerSettings);
   }
 
+  String queryId() {
+    return queryId;
+  }
+
   void report(byte[] key, byte[] value, String topic, int partition, long offset, String reason) {
     if (mode == Mode.TERMINATE) {
       throw new Stop("undecodable record at topic '" + topic + "', partition " + partition + ", offset " + offset

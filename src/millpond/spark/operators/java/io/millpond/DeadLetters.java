@@ -4,16 +4,13 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.kafka.clients.producer.KafkaProducer;
-import org.apache.kafka.common.errors.RecordTooLargeException;
-import org.apache.kafka.common.serialization.ByteArraySerializer;
-import org.apache.spark.TaskContext;
+import org.apache.kafka.common.KafkaException;
 import org.roaringbitmap.longlong.Roaring64Bitmap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Sends dead letters, one producer per broker list and JVM, and counts undecodable records by query.
+ * Counts undecodable records by query, and has their letters sent: one sender per broker list and JVM.
  *
  * <p>Order of effects: (1) the record is counted, (2) its letter is handed to the producer, (3) the letters of a task are
  * acknowledged before the task ends, so before its batch is committed. A crash before (3) repeats letters with the same coordinates
@@ -21,16 +18,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class DeadLetters {
   private static final Logger LOG = LoggerFactory.getLogger(DeadLetters.class);
-  /** How long one record may wait for a topic or broker that is not there; then letters are dropped for a while. */
-  private static final int MAX_BLOCK_MS = 5_000;
-  private static final long PAUSE_NANOS = 10_000_000_000L;
-  /** A letter that is not acknowledged by then is lost; the end of a task waits as long. */
-  private static final int DELIVERY_TIMEOUT_MS = 30_000;
-
-  private static final Map<Map<String, String>, KafkaProducer<byte[], byte[]>> PRODUCERS = new ConcurrentHashMap<>();
+  private static final Map<Map<String, String>, DeadLetterSender> SENDERS = new ConcurrentHashMap<>();
   private static final Map<String, Tally> TALLIES = new ConcurrentHashMap<>();
-  private static final ThreadLocal<TaskContext> FLUSHED_AT_END_OF = new ThreadLocal<>();
-  private static volatile long pausedUntil = System.nanoTime();
 
   private DeadLetters() {}
 
@@ -68,67 +57,32 @@ public final class DeadLetters {
 
   /** Sends what is waiting and closes all producers; the next letter opens one again. */
   public static void close() {
-    PRODUCERS.keySet().forEach(settings -> PRODUCERS.remove(settings).close());
+    SENDERS.keySet().forEach(settings -> SENDERS.remove(settings).close());
   }
 
   static void count(String queryId, String topic, int partition, long offset) {
     tally(queryId).add(topic, partition, offset);
   }
 
-  private static Tally tally(String queryId) {
-    return TALLIES.computeIfAbsent(queryId, id -> new Tally());
-  }
-
   static void send(Map<String, String> settings, String deadLetterTopic, DeadLetter letter) {
-    if (System.nanoTime() - pausedUntil < 0) {
-      tally(letter.queryId()).lostLetters.incrementAndGet();
-      return;
-    }
     try {
-      KafkaProducer<byte[], byte[]> producer = PRODUCERS.computeIfAbsent(settings, DeadLetters::open);
-      producer.send(letter.toRecord(deadLetterTopic), (done, e) -> {
-        if (e instanceof RecordTooLargeException) {
-          producer.send(letter.toShortRecord(deadLetterTopic), (again, problem) -> acknowledged(letter, problem));
-        } else {
-          acknowledged(letter, e);
-        }
-      });
-      flushAtEndOfTask(producer);
-    } catch (RuntimeException e) {
-      pausedUntil = System.nanoTime() + PAUSE_NANOS;
+      SENDERS.computeIfAbsent(settings, DeadLetterSender::new).send(deadLetterTopic, letter, DeadLetters::acknowledged);
+    } catch (KafkaException e) {
       acknowledged(letter, e);
     }
   }
 
+  /** Of many that are lost in a row, the first few and then ever fewer are logged. */
   private static void acknowledged(DeadLetter letter, Exception problem) {
     if (problem != null) {
-      tally(letter.queryId()).lostLetters.incrementAndGet();
-      LOG.warn("dead letter of query {} lost: {}", letter.queryId(), problem.toString());
+      long lost = tally(letter.queryId()).lostLetters.incrementAndGet();
+      if (Long.bitCount(lost) == 1) {
+        LOG.warn("{} dead letters of query {} lost: {}", lost, letter.queryId(), problem.toString());
+      }
     }
   }
 
-  private static void flushAtEndOfTask(KafkaProducer<byte[], byte[]> producer) {
-    TaskContext task = TaskContext.get();
-    if (task != null && FLUSHED_AT_END_OF.get() != task) {
-      FLUSHED_AT_END_OF.set(task);
-      task.addTaskCompletionListener(ended -> {
-        FLUSHED_AT_END_OF.remove();
-        producer.flush();
-      });
-    }
-  }
-
-  private static KafkaProducer<byte[], byte[]> open(Map<String, String> settings) {
-    Map<String, Object> all = new HashMap<>();
-    all.put("client.id", "millpond-dead-letters");
-    all.put("acks", "all");
-    all.put("compression.type", "lz4");
-    all.put("linger.ms", 5);
-    all.put("max.block.ms", MAX_BLOCK_MS);
-    all.put("delivery.timeout.ms", DELIVERY_TIMEOUT_MS);
-    all.put("request.timeout.ms", DELIVERY_TIMEOUT_MS / 2);
-    all.put("max.request.size", 2 * Decoder.MAX_BYTES);
-    all.putAll(settings);
-    return new KafkaProducer<>(all, new ByteArraySerializer(), new ByteArraySerializer());
+  private static Tally tally(String queryId) {
+    return TALLIES.computeIfAbsent(queryId, id -> new Tally());
   }
 }

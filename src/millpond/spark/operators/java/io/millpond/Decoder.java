@@ -19,6 +19,8 @@ public final class Decoder implements Serializable {
   private final boolean ofKey;
   private final BadRecords badRecords;
   private final String description;
+  /** Of the partition that this task reads. */
+  private transient Progress.Cell progress;
 
   Decoder(RecordForm form, boolean ofKey, BadRecords badRecords, String description) {
     this.form = form;
@@ -34,6 +36,9 @@ public final class Decoder implements Serializable {
    */
   public InternalRow decode(byte[] key, byte[] value, UTF8String topic, int partition, long offset) {
     byte[] bytes = ofKey ? key : value;
+    if (!ofKey) {
+      note(topic, partition, offset);
+    }
     if (bytes == null) {
       return null;
     }
@@ -47,6 +52,13 @@ public final class Decoder implements Serializable {
       badRecords.report(key, value, String.valueOf(topic), partition, offset, reason);
       return null;
     }
+  }
+
+  private void note(UTF8String topic, int partition, long offset) {
+    if (progress == null || progress.partition != partition) {
+      progress = Progress.cell(badRecords.queryId(), String.valueOf(topic), partition);
+    }
+    progress.read(offset);
   }
 
   /** What EXPLAIN shows. */

@@ -1,0 +1,107 @@
+package io.millpond;
+
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
+import org.apache.spark.sql.streaming.StateOperatorProgress;
+import org.apache.spark.sql.streaming.StreamingQueryListener;
+
+/**
+ * How far each query is: Spark itself tells only when a batch ends, which in real time is a minute later. A cell for each source
+ * partition is written by the one task that reads it, and read by whoever asks; nobody waits.
+ */
+public final class Progress {
+  private static final Map<String, Query> QUERIES = new ConcurrentHashMap<>();
+
+  private Progress() {}
+
+  /** What one partition's task writes. */
+  static final class Cell {
+    final int partition;
+    private final AtomicLong rows;
+    private final AtomicLong next = new AtomicLong();
+
+    Cell(int partition, AtomicLong rows) {
+      this.partition = partition;
+      this.rows = rows;
+    }
+
+    /** One more record; there is one writer, so no compare-and-set and no fence. */
+    void read(long offset) {
+      rows.lazySet(rows.getPlain() + 1);
+      next.lazySet(offset + 1);
+    }
+  }
+
+  private static final class Query {
+    /** Rows outlive a start of the query, positions do not: after a failure it reads some records again. */
+    final Map<String, AtomicLong> rows = new ConcurrentHashMap<>();
+    final AtomicLong late = new AtomicLong();
+    volatile Map<String, Cell> cells = new ConcurrentHashMap<>();
+  }
+
+  /** Counts what the watermark dropped, of every query whose name begins with its id and a slash. */
+  public static final class LateRows extends StreamingQueryListener {
+    @Override
+    public void onQueryStarted(QueryStartedEvent event) {}
+
+    @Override
+    public void onQueryProgress(QueryProgressEvent event) {
+      String name = event.progress().name();
+      long late = 0;
+      for (StateOperatorProgress operator : event.progress().stateOperators()) {
+        late += operator.numRowsDroppedByWatermark();
+      }
+      if (name != null && late > 0) {
+        query(name.substring(0, Math.max(0, name.indexOf('/')))).late.addAndGet(late);
+      }
+    }
+
+    @Override
+    public void onQueryTerminated(QueryTerminatedEvent event) {}
+  }
+
+  /** Begin anew with a query's positions: it is about to be started. */
+  public static void starts(String queryId) {
+    query(queryId).cells = new ConcurrentHashMap<>();
+  }
+
+  /** Records that a query has read since the JVM started, those of a replay among them. */
+  public static long rows(String queryId) {
+    return query(queryId).rows.values().stream().mapToLong(AtomicLong::get).sum();
+  }
+
+  /** Rows of a query that came too late, since the JVM started, as of the last batch that ended. */
+  public static long late(String queryId) {
+    return query(queryId).late.get();
+  }
+
+  /** Lines of partition, next offset and topic. */
+  public static String positions(String queryId) {
+    return query(queryId).cells.entrySet().stream()
+        .filter(e -> e.getValue().next.get() > 0)
+        .map(e -> e.getValue().partition + " " + e.getValue().next.get() + " " + topic(e.getKey()))
+        .collect(Collectors.joining("\n"));
+  }
+
+  /** Forgets a query that is gone. */
+  public static void forget(String queryId) {
+    QUERIES.remove(queryId);
+  }
+
+  static Cell cell(String queryId, String topic, int partition) {
+    Query query = query(queryId);
+    String place = partition + ":" + topic;
+    AtomicLong rows = query.rows.computeIfAbsent(place, p -> new AtomicLong());
+    return query.cells.computeIfAbsent(place, p -> new Cell(partition, rows));
+  }
+
+  private static String topic(String place) {
+    return place.substring(place.indexOf(':') + 1);
+  }
+
+  private static Query query(String queryId) {
+    return QUERIES.computeIfAbsent(queryId, id -> new Query());
+  }
+}

@@ -1,0 +1,297 @@
+"""The engine as `api` sees it: batches, sessions, queries over views that are still filling, figures."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from millpond.catalog.model import SessionContext
+from millpond.errors import MillpondError
+from millpond.serve.answers import Answer
+from millpond.views.progress import ViewProgress
+from tests.queries.fake_engine import ends_at_once, rows
+from tests.serve.engine_world import VISITS, EngineWorld
+from tests.waiting import eventually
+
+CONTEXT = SessionContext()
+
+
+async def error_of(world: EngineWorld, sql: str) -> MillpondError:
+    with pytest.raises(MillpondError) as caught:
+        await world.ask(sql)
+    return caught.value
+
+
+# --- batches and sessions ---
+
+
+async def test_the_context_flows_from_statement_to_statement(world: EngineWorld) -> None:
+    await world.ask("CREATE DATABASE shop")
+    answer = await world.ask(
+        "USE DATABASE shop; CREATE SCHEMA s; USE SCHEMA s; USE STORE kafka; SET 'timezone' = 'UTC'"
+    )
+    found = answer.context
+    assert (found.database, found.schema, found.store) == ("shop", "s", "kafka")
+    assert answer.rows == [("timezone", "UTC")]
+    assert (await world.ask("UNSET 'timezone'", found)).rows == []
+
+
+async def test_the_database_that_is_left_takes_its_schema_along(world: EngineWorld) -> None:
+    await world.ask("CREATE DATABASE shop; CREATE SCHEMA shop.s")
+    answer = await world.ask("USE DATABASE default", replace(CONTEXT, database="shop", schema="s"))
+    assert (answer.context.database, answer.context.schema) == ("default", "public")
+
+
+@pytest.mark.parametrize(
+    ("sql", "name"),
+    [
+        ("USE DATABASE nothing", "DATABASE_NOT_FOUND"),
+        ("USE SCHEMA nothing", "SCHEMA_NOT_FOUND"),
+        ("USE STORE nothing", "STORE_NOT_FOUND"),
+        ("SET 'nothing' = 1", "UNKNOWN_PROPERTY"),
+    ],
+)
+async def test_what_is_not_there_cannot_be_used(sql: str, name: str, world: EngineWorld) -> None:
+    assert (await error_of(world, sql)).name == name
+
+
+async def test_a_statement_that_does_not_parse_keeps_the_whole_batch_from_running(world: EngineWorld) -> None:
+    before = world.picture()
+    error = await error_of(world, "CREATE DATABASE a;\nSELEC 1")
+    assert error.name == "SYNTAX"
+    assert error.position is not None and error.position.line == 2
+    assert world.picture() == before
+
+
+async def test_an_error_points_into_its_own_statement(world: EngineWorld) -> None:
+    error = await error_of(world, "CREATE DATABASE a;\n SELECT nothing\nFROM deltastream.sys.relations")
+    assert error.sql == "SELECT nothing\nFROM deltastream.sys.relations"
+    assert "  SELECT nothing\n         ^^^^^^^" in str(error)
+    assert "a" in world.picture()["databases"]
+    error = await error_of(world, "CREATE MATERIALIZED VIEW v AS\nSELECT nothing FROM clicks")
+    assert "  SELECT nothing FROM clicks\n         ^^^^^^^" in str(error)
+
+
+async def test_a_batch_that_fails_closes_its_subscriptions(world: EngineWorld) -> None:
+    opened: list[Any] = []
+    original = world.engine.following.query
+
+    async def noted(*args: Any) -> Any:
+        opened.append(await original(*args))
+        return opened[-1]
+
+    world.engine.following.query = noted  # type: ignore[method-assign]
+    closed: list[int] = []
+    with pytest.raises(MillpondError):
+        await world.engine.execute("SELECT * FROM clicks; USE DATABASE nothing", CONTEXT)
+    (subscription,) = opened
+    async for _ in subscription.changes():
+        closed.append(1)
+    assert closed == []
+
+
+async def test_a_select_on_a_stream_is_followed(world: EngineWorld) -> None:
+    (found,) = await world.engine.execute("SELECT url FROM clicks", CONTEXT)
+    assert not isinstance(found, Answer)
+    await found.aclose()
+
+
+# --- looking at things ---
+
+
+async def test_list_and_describe(world: EngineWorld) -> None:
+    assert [row[0] for row in await world.rows("LIST DATABASES")] == ["default"]
+    described = dict((row[0], row[1]) for row in await world.rows("DESCRIBE RELATION clicks"))
+    assert described
+    assert (await world.ask("CAN I CREATE_STORE")).rows[0][3] == "yes"
+
+
+async def test_explain_says_what_would_be_done_and_does_nothing(world: EngineWorld) -> None:
+    before = world.picture()
+    lines = [line for (line,) in await world.rows(f"EXPLAIN {VISITS}")]
+    assert any("StartQuery" in line for line in lines)
+    assert any("mode: real-time" in line for line in lines)
+    assert world.picture() == before
+
+
+async def test_explain_of_a_query_over_views_shows_how_it_is_looked_up(world: EngineWorld) -> None:
+    await world.ask(VISITS)
+    lines = [line for (line,) in await world.rows("EXPLAIN SELECT n FROM visits WHERE url = 'a' LIMIT 3")]
+    assert lines[0] == "pull query over the view store"
+    assert "SEARCH" in lines[1] and "_primary_key" in lines[1]
+    lines = [line for (line,) in await world.rows("EXPLAIN SELECT name FROM deltastream.sys.relations")]
+    assert lines == ["pull query over the view store"]
+    assert (await world.rows("EXPLAIN SELECT url FROM clicks"))[0][0].startswith("push query")
+
+
+async def test_describe_of_a_statement_is_one_row_of_json(world: EngineWorld) -> None:
+    ((kind, text),) = await world.rows(f"DESCRIBE {VISITS}")
+    assert kind == "CREATE_MATERIALIZED_VIEW"
+    assert '"name": "visits"' in text and '"name": "clicks"' in text
+
+
+# --- views that are not ready, are filling, or are empty ---
+
+
+async def filling(world: EngineWorld, backlog: int) -> None:
+    """A view whose query has a backlog and is catching up."""
+    world.log.produce("clicks", rows(backlog))
+    world.engine.settings.realtime_backlog_rows = 0
+    await world.ask(VISITS)
+    eventually(lambda: len(world.spark.runs), 1)
+
+
+async def test_a_view_without_rows_that_is_filled_is_not_ready(world: EngineWorld) -> None:
+    await filling(world, 200)
+    world.spark.last.commit_to({0: 50})
+    eventually(lambda: world.queries.lives and next(iter(world.queries.lives.values())).status.backfill_done, 50)
+    error = await error_of(world, "SELECT * FROM visits")
+    assert error.name == "VIEW_NOT_READY"
+    assert "25 % (50 of 200 rows)" in str(error)
+    assert world.engine.pull("SELECT * FROM visits WHERE url = 'a'", CONTEXT) is None
+
+
+async def test_a_view_with_rows_that_is_filled_says_so_beside_them(world: EngineWorld) -> None:
+    await filling(world, 200)
+    world.fill("visits", [("a", 1)])
+    answer = await world.ask("SELECT * FROM visits")
+    assert answer.rows == [("a", 1)]
+    assert answer.message == "View 'visits' is still filling: 0 % (0 of 200 rows)."
+    assert (await world.ask("SELECT * FROM visits WHERE url = 'b'")).message == answer.message
+
+
+async def test_a_view_that_has_seen_everything_and_kept_nothing_says_so(world: EngineWorld) -> None:
+    await world.ask(VISITS)
+    eventually(lambda: next(iter(world.queries.lives.values())).status.caught_up, True)
+    answer = await world.ask("SELECT * FROM visits")
+    assert (answer.rows, answer.message) == (
+        [],
+        "View 'visits' has seen nothing yet: its query found no row to keep.",
+    )
+
+
+async def test_a_view_that_has_had_rows_needs_no_message(world: EngineWorld) -> None:
+    world.spark.on_start = ends_at_once(world.log)
+    await filling(world, 1)
+    world.fill("visits", [("a", 1)])
+    eventually(lambda: next(iter(world.queries.lives.values())).status.caught_up, True)
+    sql = "SELECT n FROM visits WHERE url = 'a'"
+    assert (await world.ask(sql)).message == ""
+    fast = world.engine.pull(f"{sql};", CONTEXT)
+    assert fast is not None and fast.rows == [(1,)]
+    world.fill("visits", [])
+    assert (await world.ask("SELECT * FROM visits")).message == ""
+
+
+async def test_a_view_that_is_rebuilt_is_not_ready(world: EngineWorld) -> None:
+    world.spark.on_start = ends_at_once(world.log)
+    await filling(world, 1)
+    world.fill("visits", [("a", 1)])
+    eventually(lambda: next(iter(world.queries.lives.values())).status.caught_up, True)
+    sql = "SELECT n FROM visits WHERE url = 'a'"
+    await world.ask(sql)
+    view = world.relation("visits").id
+    world.views.reports[view] = ViewProgress(view, loading=True, offsets={0: 3}, ends={0: 10})
+    assert world.engine.pull(sql, CONTEXT) is None
+    error = await error_of(world, sql)
+    assert error.name == "VIEW_NOT_READY"
+    assert "3 of 10 changelog records read" in str(error)
+    world.views.reports[view] = ViewProgress(view, loading=False)
+    assert world.engine.pull(sql, CONTEXT) is not None
+
+
+async def test_a_view_whose_table_is_not_there_yet_is_not_ready(world: EngineWorld) -> None:
+    await world.ask(VISITS)
+    world.views.store.drop_view(world.relation("visits").id)
+    assert (await error_of(world, "SELECT * FROM visits")).name == "VIEW_NOT_READY"
+
+
+async def test_dbt_tests_a_view_with_a_sub_query(world: EngineWorld) -> None:
+    world.spark.on_start = ends_at_once(world.log)
+    await filling(world, 1)
+    world.fill("visits", [("a", 1), ("b", 2)])
+    answer = await world.ask(
+        "select\n      count(*) as failures,\n      count(*) != 0 as should_warn,\n      count(*) != 0 as should_error\n"
+        "    from (\n      \n    \n  \n    \n    \n\nselect n\nfrom default.public.visits\nwhere n is null\n\n\n\n"
+        "      \n    ) dbt_internal_test"
+    )
+    assert [c.name for c in answer.columns] == ["failures", "should_warn", "should_error"]
+    assert answer.rows == [(0, False, False)]
+
+
+async def test_a_cached_query_of_a_view_that_was_dropped_is_gone(world: EngineWorld) -> None:
+    world.spark.on_start = ends_at_once(world.log)
+    await filling(world, 1)
+    world.fill("visits", [("a", 1)])
+    sql = "SELECT n FROM visits WHERE url = 'a'"
+    await world.ask(sql)
+    await world.ask("DROP MATERIALIZED VIEW visits")
+    assert world.engine.pull(sql, CONTEXT) is None
+    assert (await error_of(world, sql)).name == "RELATION_NOT_FOUND"
+    await world.ask(VISITS)
+    world.fill("visits", [("a", 7)])
+    assert (await world.ask(sql)).rows == [(7,)]
+
+
+# --- health and figures ---
+
+
+async def test_health(world: EngineWorld) -> None:
+    assert set(world.engine.healthy().values()) == {"ok"}
+    world.engine.broker_alive = lambda: False
+    assert world.engine.healthy()["broker"] == "the embedded broker is down"
+
+
+async def test_the_samples_of_queries_and_views(world: EngineWorld) -> None:
+    await filling(world, 200)
+    (query,) = world.catalog.queries()
+    view = world.relation("visits")
+    world.spark.counts[query.id] = {"rows_in": 40, "late_rows": 2, "dead_letters": 1, "dead_letters_lost": 0}
+    world.spark.read[query.id] = {"clicks": {0: 40}}
+    world.log.produce(view.topic, rows(3))
+    world.views.reports[view.id] = ViewProgress(view.id, False, {0: 1}, {0: 3}, rows=2, bytes=99, freshness_ms=7)
+    found = {m.name: m.value for m in world.engine.metrics()}
+    assert found == {
+        "millpond_query_running": 1,
+        "millpond_query_rows_in_total": 40,
+        "millpond_query_rows_out_total": 3,
+        "millpond_query_dead_letters_total": 1,
+        "millpond_query_dead_letters_lost_total": 0,
+        "millpond_query_lag_rows": 160,
+        "millpond_query_late_rows_total": 2,
+        "millpond_view_rows": 2,
+        "millpond_view_bytes": 99,
+        "millpond_view_lag_records": 2,
+        "millpond_view_freshness_milliseconds": 7,
+        "millpond_view_offsets_read_total": 0,
+    }
+    labels = next(m.labels for m in world.engine.metrics() if m.name == "millpond_query_running")
+    assert labels == {"query": query.id, "sink": "visits", "state": "running", "mode": "micro-batch"}
+    assert ["lag", "160"] in [list(row[:2]) for row in await world.rows(f"DESCRIBE QUERY {query.id}")]
+    world.log.away = True
+    with contextlib.suppress(MillpondError):
+        found = {m.name: m.value for m in world.engine.metrics()}
+    assert "millpond_query_lag_rows" not in found
+
+
+async def test_where_a_terminated_query_would_go_on(world: EngineWorld) -> None:
+    await filling(world, 200)
+    (query,) = world.catalog.queries()
+    world.spark.last.commit_to({0: 50})
+    assert world.engine.facts.query_positions(query.id) == {}
+    await world.ask(f"TERMINATE QUERY {query.id}")
+    assert world.engine.facts.query_positions(query.id) == {world.relation("clicks").id: '{"0": 50}'}
+
+
+async def test_what_happened_to_a_query_is_told_whether_or_not_somebody_looked(world: EngineWorld) -> None:
+    await filling(world, 200)
+    (query,) = world.catalog.queries()
+    world.spark.last.fail("hiccup")
+    eventually(lambda: len(world.spark.runs), 2)
+    await world.ask(f"TERMINATE QUERY {query.id}")
+    told = [(e.state, e.messages) for e in world.engine.facts.query_history(query.id)]
+    assert told[0] == ("starting", "") and told[-1] == ("terminated", "")
+    assert ("running", "hiccup") in told
