@@ -40,9 +40,10 @@ def compiled_program() -> Path:
 def flink_python() -> Path:
     """The Python that has PyFlink; it brings Flink itself along. Raises PeerUnavailableError."""
     folder = BUILD / "flink-venv"
-    if not (folder / "ready").is_file():
+    mark = folder / "made-from"
+    if not mark.is_file() or mark.read_text() != FLINK:
         _install_flink(folder)
-        (folder / "ready").write_text(FLINK)
+        mark.write_text(FLINK)
     return folder / "bin" / "python"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable
 
@@ -15,16 +16,22 @@ PARTITIONS = 2
 
 FILL_REPORT = 500_000
 
+LEADER_SECONDS = 10
+
 
 def create_topic(uris: str, name: str, partitions: int = PARTITIONS) -> None:
     """Create a topic and wait until it is there."""
-    admin = AdminClient({"bootstrap.servers": uris})
+    admin = AdminClient({"bootstrap.servers": uris, "log_level": 3})
     admin.create_topics([NewTopic(name, partitions, 1)])[name].result(30)
 
 
 def topic_like(uris: str, prefix: str) -> str:
     """The only topic whose name starts with `prefix`. Raises LookupError."""
-    names = [n for n in AdminClient({"bootstrap.servers": uris}).list_topics(timeout=10).topics if n.startswith(prefix)]
+    names = [
+        n
+        for n in AdminClient({"bootstrap.servers": uris, "log_level": 3}).list_topics(timeout=10).topics
+        if n.startswith(prefix)
+    ]
     if len(names) != 1:
         raise LookupError(f"topics that start with '{prefix}': {names}")
     return str(names[0])
@@ -75,7 +82,18 @@ class Ends:
 
     def now(self) -> list[int]:
         """The offset after the last record of each partition."""
-        return [int(self._consumer.get_watermark_offsets(p, timeout=10)[1]) for p in self._places]
+        return [self._end(place) for place in self._places]
+
+    def _end(self, place: TopicPartition) -> int:
+        """Asked again for a while: a broker that gets no processor may lose its leadership for a moment."""
+        deadline = time.monotonic() + LEADER_SECONDS
+        while True:
+            try:
+                return int(self._consumer.get_watermark_offsets(place, timeout=10)[1])
+            except KafkaException:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.2)
 
     def __enter__(self) -> Ends:
         return self

@@ -82,6 +82,7 @@ class Server:
                 self.settings.broker_memory,
             )
             self.broker.start()
+            stack.callback(self.broker.stop)
             keeper = BrokerKeeper(self.broker)
             keeper.start()
             stack.callback(keeper.stop)

@@ -1,4 +1,4 @@
-"""A whole engine without a JVM and a broker: real catalog, planner and view store, a log in memory, a Spark that is told."""
+"""A whole engine without a JVM and a broker: real catalog, planner and view store, a log in memory, a fake Spark."""
 
 from __future__ import annotations
 

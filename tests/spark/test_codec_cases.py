@@ -112,7 +112,7 @@ REASONS: list[tuple[tuple[Column, ...], bytes, str]] = [
     (column(DATE), b'{"c": "2023-02-29"}', "column 'c': '2023-02-29' is not a DATE"),
     (column(TIMESTAMP), b'{"c": "2024-01-01T00:00:00Z"}', "is not a TIMESTAMP"),
     (column(BYTES), b'{"c": "%%"}', "column 'c': '%%' is not base64"),
-    (column(ArrayType(element=INTEGER)), b'{"c": [1, 2, "x"]}', "column 'c[3]': 'x' is not a INTEGER"),
+    (column(ArrayType(element=INTEGER)), b'{"c": [1, 2, "x"]}', "column 'c[3]': 'x' is not an INTEGER"),
     (
         column(MapType(value=StructType(fields=(Field("f", BOOLEAN),)))),
         b'{"c": {"k": {"f": 7}}}',

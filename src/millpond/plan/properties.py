@@ -112,12 +112,7 @@ SOURCE = {
     "source.deserialization.error.log.store": TEXT,
 }
 QUERY = {"query.name": TEXT, "query.version": COUNT}
-SETTINGS = {
-    "starting.position": POSITION,
-    "topic.partitions": COUNT,
-    "topic.replicas": COUNT,
-    "timezone": TEXT,
-}
+SETTINGS = {"starting.position": POSITION}
 """What SET takes: defaults for the statements of the session."""
 
 PREFIXES = ("kafka.topic.", "kafka.producer.")

@@ -66,7 +66,7 @@ class Pulling:
         return answer
 
     def explain(self, query: Query, context: SessionContext) -> list[str]:
-        """How SQLite goes about it, a step a line. The query's own text may be a whole EXPLAIN, so it is written anew."""
+        """How SQLite goes about it, a step a line. The query is written anew: its own text may be a whole EXPLAIN."""
         (alone,) = parse(print_statement(query))
         assert isinstance(alone, Query)
         prepared, bindings = self.prepared.prepare(alone.text, alone, context)

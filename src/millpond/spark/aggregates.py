@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from millpond.plan.expressions import AggregateCall
-from millpond.plan.nodes import INGESTED, OFFSET, PARTITION, ROWTIME, Aggregate
+from millpond.plan.nodes import INGESTED, OFFSET, PARTITION, ROWTIME, Aggregate, Window, walk
 from millpond.spark.codec import first_seen
 from millpond.spark.expressions import to_spark
 from millpond.spark.source import DELETED, POSITION
@@ -116,13 +116,15 @@ def _with_first_seen(node: Aggregate, rows: DataFrame) -> tuple[DataFrame, dict[
             continue
         if call.args not in flags:
             flags[call.args] = f"__first{n}"
-            rows = first_seen(rows, [*keys, f"__a{n}_0"], f"__a{n}_0", f"__first{n}", expiry=_expiry(rows))
+            rows = first_seen(rows, [*keys, f"__a{n}_0"], f"__a{n}_0", f"__first{n}", expiry=_expiry(node))
         seen[n] = flags[call.args]
     return rows, seen
 
 
-def _expiry(rows: DataFrame) -> str | None:
-    return WINDOW if WINDOW in rows.columns else None
+def _expiry(node: Aggregate) -> str | None:
+    """The column after whose time a group gets no more rows; None if it always may."""
+    ends = any(isinstance(n, Window) and n.allowed_latency_ms is not None for n in walk(node.input))
+    return WINDOW if ends else None
 
 
 def _form(call: AggregateCall, number: int, first: str | None) -> SparkColumn:

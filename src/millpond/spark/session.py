@@ -95,4 +95,5 @@ def _start_jvm(given: Mapping[str, str], out: Path) -> None:
 def _java_options(work_dir: Path) -> str:
     """Spark's log goes to a file of its own: stopped real-time readers are logged as errors there, harmlessly."""
     config = Path(__file__).with_name("log4j2.properties")
-    return f"-XX:+UseParallelGC -Dlog4j2.configurationFile={config.as_uri()} -Dmillpond.log={work_dir / 'spark.log'}"
+    crash = f"-XX:ErrorFile={work_dir / 'jvm-crash.log'}"
+    return f"-XX:+UseParallelGC {crash} -Dlog4j2.configurationFile={config.as_uri()} -Dmillpond.log={work_dir / 'spark.log'}"

@@ -94,7 +94,9 @@ class Translator:
             start = _floor(F.col(ROWTIME.name), node.size_ms)
             rows = rows.where(F.unix_millis(end) <= F.unix_millis(start) + node.size_ms)
         bounds = [start.cast("timestamp_ntz").alias("window_start"), end.cast("timestamp_ntz").alias("window_end")]
-        return rows.select(*_named(node.columns[:-2]), *bounds, *_hidden(rows))
+        # Two columns with a watermark are one too many for an operator above: the window's is the one that counts.
+        plain = F.col(ROWTIME.name).alias(ROWTIME.name, metadata={"watermark": "that of the window"})
+        return rows.select(*_named(node.columns[:-2]), *bounds, plain, *_hidden(rows.drop(ROWTIME.name)))
 
     def _aggregate(self, node: Aggregate) -> DataFrame:
         return aggregate(node, self.translate(node.input))

@@ -17,6 +17,8 @@ class Connections:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self.logs: dict[str, tuple[dict[str, str], Log]] = {}
+        self.replaced: list[Log] = []
+        """Queries that run may still hold them, so they are closed at the end."""
         self.lock = threading.Lock()
 
     def log(self, store: str) -> Log:
@@ -26,6 +28,7 @@ class Connections:
         with self.lock:
             known = self.logs.get(store)
             if known is None or known[0] != properties:
+                self.replaced += [known[1]] if known else []
                 known = self.logs[store] = (properties, open_log(found.type, properties))
             return known[1]
 
@@ -44,6 +47,6 @@ class Connections:
 
     def close(self) -> None:
         with self.lock:
-            for _, log in self.logs.values():
+            for log in (*self.replaced, *(log for _, log in self.logs.values())):
                 log.close()
-            self.logs = {}
+            self.logs, self.replaced = {}, []

@@ -51,6 +51,11 @@ def final(run: FileRun) -> list[tuple[Any, Any]]:
     return pairs([r for r in last.values() if r.value is not None])
 
 
+def by_key(records: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+    """In the order of keys, those of one key in their own: all that Kafka keeps."""
+    return sorted(records, key=lambda r: json.dumps(r[0]))
+
+
 def check(case: Case, run: FileRun) -> None:
     assert_same(final(run), case.rows)
     assert (run.undecodable, run.dropped) == (case.undecodable, case.late)
@@ -81,4 +86,4 @@ def test_a_batch_each_with_a_stop_and_a_resume(case: Case, spark: SparkSession, 
     run.feed(*case.batches[middle:]).run()
     check(case, run)
     if case.writes is not None:
-        assert pairs(run.written) == list(case.writes)
+        assert by_key(pairs(run.written)) == by_key(case.writes)

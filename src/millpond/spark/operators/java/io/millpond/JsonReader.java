@@ -53,7 +53,7 @@ abstract class JsonReader implements Serializable {
   /** The text of a scalar token; anything else is not of this type. */
   final String scalarText(JsonParser parser) throws IOException {
     if (!parser.currentToken().isScalarValue()) {
-      throw new Undecodable(Undecodable.quote(parser.currentToken().asString() + "...") + " is not a " + type);
+      throw Undecodable.notA(type, parser.currentToken().asString() + "...");
     }
     return parser.getText();
   }

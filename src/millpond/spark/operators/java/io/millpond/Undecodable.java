@@ -15,9 +15,10 @@ final class Undecodable extends RuntimeException {
     this.problem = problem;
   }
 
-  /** "'abc' is not a BIGINT". */
+  /** "'abc' is not a BIGINT", "'abc' is not an INTEGER". */
   static Undecodable notA(String type, String text) {
-    return new Undecodable(quote(text) + " is not a " + type);
+    String article = type.startsWith("I") || type.startsWith("A") ? "an " : "a ";
+    return new Undecodable(quote(text) + " is not " + article + type);
   }
 
   static String quote(String text) {
