@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from millpond.embedded.click_generator import ClickGenerator
-from millpond.embedded.server_client import ServerClient
-from millpond.errors import MillpondError, error_table
+from millpond.embedded.server_client import ServerClient, StatementRefused
+from millpond.errors import error_table
 
 TOPIC = "clicks"
 
@@ -123,8 +123,8 @@ def held(server: ServerClient, view: View) -> Counter[tuple[str, ...]]:
     """What a view holds now: visits by its grouping columns; nothing while it is being built."""
     try:
         rows = server.rows(f"SELECT {', '.join(view.columns)}, visits FROM {view.name};")
-    except MillpondError as e:
-        if e.params.get("sqlstate") != error_table()["VIEW_NOT_READY"].sqlstate:
+    except StatementRefused as e:
+        if e.answered != error_table()["VIEW_NOT_READY"].sqlstate:
             raise
         return Counter()
     return Counter({tuple(str(v) for v in row[:-1]): int(row[-1] or 0) for row in rows})

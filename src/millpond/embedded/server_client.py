@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any
 
@@ -12,6 +12,14 @@ import httpx
 from millpond.errors import MillpondError
 
 Row = Sequence[str | None]
+
+
+class StatementRefused(MillpondError):
+    """The server answered a statement with an error; `answered` is its SQLSTATE."""
+
+    def __init__(self, url: str, answer: Mapping[str, Any]) -> None:
+        super().__init__("REFUSED_BY_SERVER", url=url, reason=answer.get("message", answer))
+        self.answered = answer.get("sqlState")
 
 
 class ServerClient:
@@ -31,19 +39,14 @@ class ServerClient:
         self._http.close()
 
     def rows(self, sql: str) -> list[Row]:
-        """The rows that `sql` answers. Raises REFUSED_BY_SERVER with its message and sqlstate."""
+        """The rows that `sql` answers. Raises StatementRefused."""
         answer = self._ask("POST", "/v2/statements", {"statement": sql})
         deadline = time.monotonic() + self._timeout
         while answer.get("sqlState") == "03000" and time.monotonic() < deadline:
             time.sleep(0.1)
             answer = self._ask("GET", f"/v2/statements/{answer['statementID']}")
         if answer.get("sqlState") != "00000":
-            raise MillpondError(
-                "REFUSED_BY_SERVER",
-                url=self.base_url,
-                reason=answer.get("message", answer),
-                sqlstate=answer.get("sqlState"),
-            )
+            raise StatementRefused(self.base_url, answer)
         data: list[Row] = answer.get("data") or []
         return data
 

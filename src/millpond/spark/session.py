@@ -96,4 +96,5 @@ def _java_options(work_dir: Path) -> str:
     """Spark's log goes to a file of its own: stopped real-time readers are logged as errors there, harmlessly."""
     config = Path(__file__).with_name("log4j2.properties")
     crash = f"-XX:ErrorFile={work_dir / 'jvm-crash.log'}"
-    return f"-XX:+UseParallelGC {crash} -Dlog4j2.configurationFile={config.as_uri()} -Dmillpond.log={work_dir / 'spark.log'}"
+    log = f"-Dlog4j2.configurationFile={config.as_uri()} -Dmillpond.log={work_dir / 'spark.log'}"
+    return f"-XX:+UseParallelGC {crash} {log}"
