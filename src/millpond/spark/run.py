@@ -48,7 +48,7 @@ class Handle(Protocol):
         ...
 
 
-class QueryFailed(Exception):  # noqa: N818
+class QueryFailed(Exception):
     """A Spark query ended by an error; `reason` is its first line."""
 
     def __init__(self, reason: str) -> None:
