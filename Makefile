@@ -46,10 +46,10 @@ fast: install-dev ## the tests that need no JVM and no broker
 	@$(BIN)/pytest -q -m 'not spark and not broker and not browser' $(TEST)
 
 spark: install-dev ## the tests on real Spark
-	@$(BIN)/pytest -q -m spark $(TEST)
+	@$(BIN)/pytest -q -m 'spark and not soak' $(TEST)
 
 broker: install-dev ## the tests on a real broker
-	@$(BIN)/pytest -q -m broker $(TEST)
+	@$(BIN)/pytest -q -m 'broker and not soak' $(TEST)
 
 lint: install-dev ## ruff
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

@@ -10,12 +10,17 @@ if [ -z "$(find_chromium)" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/n
   echo "Installing Chromium for the browser tests"
   { apt-get update -q && apt-get install -y -q --no-install-recommends chromium; } >/dev/null 2>&1 || true
 fi
-browser=(); [ -n "$(find_chromium)" ] || { browser=(-m "not browser"); left_out+=("the browser tests (no Chromium; install the package 'chromium')"); }
+slow="(spark or broker or browser) and not soak"
+if [ -z "$(find_chromium)" ]; then
+  slow="(spark or broker) and not browser and not soak"
+  left_out+=("the browser tests (no Chromium here; install the package 'chromium')")
+fi
 
 $bin/ruff check .
 $bin/ruff format --check -q .
 $bin/mypy
 status=0
-$bin/pytest -q -p no:cacheprovider "${browser[@]}" "$@" || status=$?
+$bin/pytest -q -p no:cacheprovider -m "not (spark or broker or browser)" "$@" || status=$?
+$bin/pytest -q -p no:cacheprovider -m "$slow" "$@" || status=$?
 for what in "${left_out[@]:-}"; do [ -z "$what" ] || echo "NOT RUN: $what"; done
 exit $status

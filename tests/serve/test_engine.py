@@ -171,10 +171,11 @@ async def test_a_view_with_rows_that_is_filled_says_so_beside_them(world: Engine
 async def test_a_view_that_has_seen_everything_and_kept_nothing_says_so(world: EngineWorld) -> None:
     await world.ask(VISITS)
     eventually(lambda: next(iter(world.queries.lives.values())).status.caught_up, True)
+    eventually(lambda: world.catalog.queries()[0].mode, "real-time")
     answer = await world.ask("SELECT * FROM visits")
     assert (answer.rows, answer.message) == (
         [],
-        "View 'visits' has seen nothing yet: its query found no row to keep.",
+        "View 'visits' has seen nothing yet: no rows were waiting.",
     )
 
 

@@ -53,7 +53,7 @@ QUICK: Mapping[str, object] = {
     "delete.topic.enable": "true",
     "file.delete.delay.ms": 1_000,
     # A broker killed with -9 may register again only once its old session has run out; the default is 9 s.
-    "broker.session.timeout.ms": 3_000,
+    "broker.session.timeout.ms": 6_000,
     "broker.heartbeat.interval.ms": 500,
     # Half a second is the default: a record written to the metadata log for nothing, on an idle laptop.
     "metadata.max.idle.interval.ms": 5_000,

@@ -9,6 +9,7 @@ from millpond.catalog.catalog import Catalog
 from millpond.catalog.model import QueryState
 from millpond.errors import MillpondError
 from millpond.queries.checkpoint import Checkpoint
+from millpond.queries.life import Status
 from millpond.queries.registry import Queries
 from millpond.serve.facts import Facts, QueryEvent
 from millpond.stores.protocol import Log, TopicDescription
@@ -38,7 +39,7 @@ class LiveFacts(Facts):
             return {}
         found = {"lag": self._lag(query_id), "caught_up": str(status.caught_up).lower()}
         if not status.caught_up:
-            found["backfill"] = backfill_text(status.backfill_done, status.backfill_total)
+            found["backfill"] = backfill_text(status)
         return found
 
     def _lag(self, query_id: str) -> str:
@@ -65,11 +66,13 @@ class LiveFacts(Facts):
         report = {name: f"{value:g}" for name, value in self.view_report(relation_id).items()}
         status = self.queries.filling(relation_id)
         if status is not None and not status.caught_up:
-            report["backfill"] = backfill_text(status.backfill_done, status.backfill_total)
+            report["backfill"] = backfill_text(status)
         return report
 
 
-def backfill_text(done: int, total: int) -> str:
-    """`42 % (84000 of 200000 rows)`."""
-    percent = 100 * done // total if total else 0
-    return f"{percent} % ({done} of {total} rows)"
+def backfill_text(status: Status) -> str:
+    """`42 % (84000 of 200000 rows)`, or what there is to say where nothing was waiting."""
+    done, total = status.backfill_done, status.backfill_total
+    if total:
+        return f"{100 * done // total} % ({done} of {total} rows)"
+    return "its query is starting" if status.state is QueryState.STARTING else "no rows were waiting"

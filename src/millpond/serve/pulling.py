@@ -119,7 +119,7 @@ class Pulling:
         if not rows and filling:
             raise self._not_ready(view)
         if not rows:
-            return f"View '{view.name}' has seen nothing yet: its query found no row to keep."
+            return f"View '{view.name}' has seen nothing yet: {self._progress_text(view)}."
         if filling:
             return f"View '{view.name}' is still filling: {self._progress_text(view)}."
         self.seen.add(view.id)
@@ -135,7 +135,7 @@ class Pulling:
             total = sum(found.ends.values())
             return f"{total - found.lag} of {total} changelog records read"
         status = self.queries.filling(view.id)
-        return backfill_text(status.backfill_done, status.backfill_total) if status else "nothing fills it"
+        return backfill_text(status) if status else "nothing fills it"
 
     # --- how it is answered ---
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,17 @@ def test_all_records_in_one_batch(case: Case, spark: SparkSession, tmp_path: Pat
     check(case, run.feed([r for batch in case.batches for r in batch]).run())
 
 
+@pytest.fixture
+def one_task(spark: SparkSession) -> Iterator[None]:
+    """One task after a shuffle: with half the state stores a batch takes half the time."""
+    usual = spark.conf.get("spark.sql.shuffle.partitions")
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
+    yield
+    spark.conf.set("spark.sql.shuffle.partitions", str(usual))
+
+
 @pytest.mark.parametrize("case", CUT)
+@pytest.mark.usefixtures("one_task")
 def test_a_batch_each_with_a_stop_and_a_resume(case: Case, spark: SparkSession, tmp_path: Path) -> None:
     run = FileRun(spark, planned(case), tmp_path / "run")
     middle = len(case.batches) // 2

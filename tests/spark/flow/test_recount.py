@@ -33,8 +33,8 @@ clicks = st.fixed_dictionaries(
         "amount": st.one_of(st.none(), st.integers(-1000, 1000)),
     }
 )
-batches = st.lists(st.lists(clicks, min_size=1, max_size=40), min_size=2, max_size=4)
-restarts = st.integers(0, 3)
+batches = st.lists(st.lists(clicks, min_size=1, max_size=40), min_size=2, max_size=3)
+restarts = st.integers(0, 1)
 
 
 def recount(events: Sequence[Click], by: Sequence[str]) -> dict[tuple[Any, ...], dict[str, Any]]:
@@ -66,7 +66,7 @@ def records(events: Sequence[Click], first: int) -> list[Given]:
 
 @pytest.mark.parametrize("by", [("url",), ("userid", "url")], ids=" and ".join)
 @settings(
-    max_examples=3,
+    max_examples=2,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
