@@ -16,6 +16,7 @@ from pyspark.sql.streaming import StreamingQuery
 from millpond.embedded.broker import Broker
 from millpond.plan.nodes import Sink
 from millpond.plan.pruning import prune_scan
+from millpond.queries.checkpoint import Checkpoint
 from millpond.spark.run import Run
 from millpond.spark.sink import start_writing
 from millpond.spark.translate import Translator
@@ -92,6 +93,7 @@ def test_every_row_is_seen_while_the_batch_is_still_running(
         send(broker, source, EVENTS[3:])
         eventually(lambda: folded(broker, sink), FINAL)
         assert query.lastProgress is None
+    Checkpoint(tmp_path / "c").discard_uncommitted()
     with running(spark, plan, replace(run, real_time=False), tmp_path / "c", {"availableNow": True}) as query:
         query.awaitTermination()
     assert folded(broker, sink) == FINAL
