@@ -33,6 +33,11 @@ PATIENCE_SECONDS = 0.5
 """How long `add` waits for the topic: longer, and a store that is away would hold up the folding."""
 
 
+STALE_SECONDS = 20 * 3600.0
+"""A store that was not written for longer may have missed deletes: a compacted topic keeps them for a day (Kafka's
+`delete.retention.ms`). A view that is behind in it is loaded anew; with less, more often than there is need."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoreAddress:
     """Where a view's changelog lies: what `open_log` takes."""
@@ -91,6 +96,7 @@ class Folder:
         """What is wrong with the store as a whole."""
         self._connect = connect
         self._store: ViewStore | None = None
+        self._age = 0.0
         self._sources: dict[StoreAddress, Source] = {}
         self._views: dict[str, Followed] = {}
         self._pending: list[Record] = []
@@ -248,7 +254,9 @@ class Folder:
         store, relation = self._opened(), followed.relation
         view = store.views[relation.id]
         beyond = any(offset > found.ends.get(p, 0) for p, offset in view.offsets.items())
-        if beyond or (view.topic_id and view.topic_id != found.id):
+        behind = any(view.offsets.get(p, 0) < end for p, end in found.ends.items())
+        stale = bool(view.offsets) and behind and self._age > STALE_SECONDS
+        if beyond or stale or (view.topic_id and view.topic_id != found.id):
             store.reset(relation.id)
         view.topic_id = found.id
         followed.targets = None if view.offsets else found.ends
@@ -310,6 +318,7 @@ class Folder:
         return self._store
 
     def _open(self) -> ViewStore:
+        self._age = _seconds_since_written(self.path)
         try:
             return ViewStore(self.path)
         except MillpondError as error:
@@ -355,6 +364,12 @@ class Folder:
             fault=self.fault or followed.fault,
             reported_at=now,
         )
+
+
+def _seconds_since_written(path: Path) -> float:
+    """Age of the last change of a store, as it lies on the disk; 0 if there is none."""
+    files = [f for f in (path, path.with_name(path.name + "-wal")) if f.exists()]
+    return time.time() - max(f.stat().st_mtime for f in files) if files else 0.0
 
 
 def delete_store(path: Path) -> None:
