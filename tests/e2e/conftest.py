@@ -37,8 +37,13 @@ def own_server() -> Iterator[ServerProcess]:
 
 
 @pytest.fixture
-def database(server: ServerProcess) -> str:
-    """A new database on the shared server."""
+def database(server: ServerProcess) -> Iterator[str]:
+    """A new database on the shared server; what runs in it is stopped afterwards, so that tests do not slow each other."""
     name = f"d{uuid.uuid4().hex[:8]}"
     server.sql(f"CREATE DATABASE {name}")
-    return name
+    yield name
+    for relation in server.sql(f"LIST RELATIONS IN SCHEMA {name}.public"):
+        rows = server.sql(f'DESCRIBE RELATION {name}.public."{relation[0]}"')
+        written_by = [str(row[1]) for row in rows if row[0] == "written_by" and row[1]]
+        for query in (q for listed in written_by for q in listed.split(", ")):
+            server.sql(f"TERMINATE QUERY {query}")
