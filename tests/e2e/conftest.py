@@ -38,7 +38,7 @@ def own_server() -> Iterator[ServerProcess]:
 
 @pytest.fixture
 def database(server: ServerProcess) -> Iterator[str]:
-    """A new database on the shared server; what runs in it is stopped afterwards, so that tests do not slow each other."""
+    """A new database on the shared server; what runs in it is stopped afterwards: it would slow the next tests."""
     name = f"d{uuid.uuid4().hex[:8]}"
     server.sql(f"CREATE DATABASE {name}")
     yield name
