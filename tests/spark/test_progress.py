@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -58,7 +59,9 @@ def test_a_new_start_begins_anew_with_positions_and_counts_on(spark: SparkSessio
 def test_rows_that_the_watermark_drops_are_counted(spark: SparkSession, tmp_path: Path) -> None:
     codec.watch_progress(spark)
     for number, seconds in enumerate([100, 500, 10, 600, 20]):
-        (tmp_path / f"{number}.json").write_text(f'{{"at": {seconds}}}\n')
+        file = tmp_path / f"{number}.json"
+        file.write_text(f'{{"at": {seconds}}}\n')
+        os.utime(file, (number, number))  # Spark takes files in the order of their times
     lines = spark.readStream.schema("at BIGINT").option("maxFilesPerTrigger", "1").json(str(tmp_path))
     times = lines.select(F.timestamp_seconds("at").alias("at")).withWatermark("at", "0 seconds")
     counts = times.groupBy(F.window("at", "10 seconds")).count()
