@@ -14,7 +14,6 @@ from millpond.serve.answers import Answer
 from millpond.serve.facts import Facts
 from millpond.serve.live_facts import backfill_text
 from millpond.serve.pull.prepared import Prepared, PreparedQueries
-from millpond.serve.pull.tables import table_of
 from millpond.serve.sys_tables import sys_tables
 from millpond.sql.parser import parse
 from millpond.sql.printer import print_statement
@@ -23,6 +22,7 @@ from millpond.types import Column
 from millpond.views.functions import register
 from millpond.views.progress import ViewProgress
 from millpond.views.reader import ViewReader
+from millpond.views.schema import table_name
 from millpond.views.values import row_encoder
 
 
@@ -115,7 +115,7 @@ class Pulling:
             return ""
         status = self.queries.filling(view.id)
         filling = status is not None and not status.caught_up
-        rows = self._rows(f'SELECT 1 FROM "{table_of(view.id)}" LIMIT 1', (), prepared)
+        rows = self._rows(f'SELECT 1 FROM "{table_name(view.id)}" LIMIT 1', (), prepared)
         if not rows and filling:
             raise self._not_ready(view)
         if not rows:

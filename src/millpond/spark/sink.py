@@ -16,10 +16,7 @@ from millpond.spark.codec import encode_key, encode_value, skip_written
 from millpond.spark.expressions import to_spark
 from millpond.spark.run import Run
 from millpond.spark.source import DELETED, POSITION
-from millpond.types import BIGINT, INTEGER, Column
-
-ROW_KEY = (Column("_partition", INTEGER), Column("_offset", BIGINT))
-"""The key of a view over a plain stream: where its row came from."""
+from millpond.stores.formats.records import ROW_KEY
 
 CATCH_UP_PRODUCER = {"linger.ms": "20", "batch.size": "262144", "compression.type": "lz4"}
 REAL_TIME_PRODUCER = {"linger.ms": "0"}

@@ -14,6 +14,7 @@ from millpond.plan.sources import name_parts
 from millpond.serve.sys_tables import sys_tables
 from millpond.sql.position import position_of
 from millpond.types import Column
+from millpond.views.schema import table_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +25,6 @@ class Table:
     columns: tuple[Column, ...]
     name: tuple[str, ...]
     view: Relation | None = None
-
-
-def table_of(relation_id: str) -> str:
-    """The view store's table for a relation."""
-    return "v_" + relation_id.replace("-", "_")
 
 
 def find_table(table: exp.Table, reader: CatalogReader, context: SessionContext) -> Table:
@@ -50,7 +46,7 @@ def find_table(table: exp.Table, reader: CatalogReader, context: SessionContext)
             instead="CREATE MATERIALIZED VIEW ... AS SELECT for it, then query that.",
         )
     name = (relation.database, relation.schema, relation.name)
-    return Table(f'"{table_of(relation.id)}"', relation.columns, name, relation)
+    return Table(f'"{table_name(relation.id)}"', relation.columns, name, relation)
 
 
 def _system_table(name: str, table: exp.Table, reader: CatalogReader) -> Table:
