@@ -65,9 +65,9 @@ SWITCHES = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Chromium, headless."""
+    """Chromium, headless. Ended with its module: its event loop would stand in the way of asynchronous tests."""
     path = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=list(SWITCHES))
