@@ -50,6 +50,8 @@ HOMES = {
     "alembic": ("catalog",),
     "cryptography": ("catalog",),
     "confluent_kafka": ("stores", "embedded", "cli"),
+    "boto3": ("stores",),
+    "botocore": ("stores",),
     "sqlglot": ("sql", "plan", "serve"),
     "typer": ("cli",),
     "prompt_toolkit": ("cli",),
