@@ -45,7 +45,7 @@ def extensions(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def msk_region(properties: Mapping[str, str]) -> str:
-    """The AWS region of an MSK cluster: as given, else as its brokers' names say (`b-1.x.kafka.<region>.amazonaws.com`)."""
+    """The AWS region of an MSK cluster: as given, else out of `b-1.x.kafka.<region>.amazonaws.com`."""
     given = properties.get("kafka.msk.aws_region") or properties.get("access_region")
     if given:
         return given
