@@ -224,3 +224,22 @@ def test_a_kafka_that_is_not_there_is_unreachable() -> None:
     assert caught.value.name == "STORE_UNREACHABLE"
     assert "127.0.0.1:1" in caught.value.sentence
     log.close()
+
+
+def test_a_store_that_answers_passes_its_check(log: Log) -> None:
+    log.check()
+
+
+def test_a_topic_gets_more_partitions_and_other_settings_and_keeps_the_rest(log: Log, name: str) -> None:
+    log.create(name, 1, -1, {"cleanup.policy": "compact", "max.message.bytes": "70000"})
+    log.alter(name, 3, {"max.message.bytes": "80000"})
+    described = log.describe(name)
+    assert described.partitions == 3
+    assert (described.config["cleanup.policy"], described.config["max.message.bytes"]) == ("compact", "80000")
+    log.alter(name, 3)
+    with pytest.raises(MillpondError) as caught:
+        log.alter(name, 2)
+    assert caught.value.name == "TOPIC_REFUSED"
+    with pytest.raises(MillpondError) as caught:
+        log.alter("missing", 2)
+    assert caught.value.name == "TOPIC_NOT_FOUND"

@@ -10,9 +10,19 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, ResourceType
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    NewPartitions,
+    NewTopic,
+    OffsetSpec,
+    ResourceType,
+)
 
 from millpond.errors import MillpondError
+from millpond.stores.kafka_check import check_kafka
 from millpond.stores.kafka_errors import named
 from millpond.stores.kafka_reader import KafkaReader
 from millpond.stores.protocol import NewRecord, Offsets, TopicDescription
@@ -48,6 +58,9 @@ class KafkaLog:
         self.store = str(config["bootstrap.servers"])
         self._lock = Lock()
 
+    def check(self) -> None:
+        check_kafka(self.config, self.timeout)
+
     def topics(self) -> list[str]:
         metadata = self._run("", lambda: self._admin.list_topics(timeout=self.timeout))
         return sorted(name for name in metadata.topics if not name.startswith("__"))
@@ -79,6 +92,15 @@ class KafkaLog:
             raise MillpondError("TOPIC_REFUSED", topic=topic, reason=str(error)) from None
         self._until(topic, there=True)
         return True
+
+    def alter(self, topic: str, partitions: int | None = None, config: Mapping[str, str] | None = None) -> None:
+        there = self._partitions(topic)
+        if partitions is not None and partitions != there:
+            self._wait(topic, lambda: self._admin.create_partitions([NewPartitions(topic, partitions)])[topic])
+        if config:
+            settings = [_setting(name, value) for name, value in config.items()]
+            resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=settings)
+            self._wait(topic, lambda: self._admin.incremental_alter_configs([resource])[resource])
 
     def delete(self, topic: str) -> None:
         self._wait(topic, lambda: self._admin.delete_topics([topic])[topic])
@@ -207,3 +229,7 @@ def _keep(outcomes: list[Message | KafkaError | None], number: int) -> Callable[
         outcomes[number] = error or message
 
     return done
+
+
+def _setting(name: str, value: str) -> ConfigEntry:
+    return ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)

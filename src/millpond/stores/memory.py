@@ -41,6 +41,9 @@ class MemoryLog:
         self.away = False
         """While set, the store does as if it could not be reached."""
 
+    def check(self) -> None:
+        self._check()
+
     def topics(self) -> list[str]:
         self._check()
         return sorted(self.topics_by_name)
@@ -58,10 +61,19 @@ class MemoryLog:
         there = self.topics_by_name.get(topic)
         if there is None:
             made = [MemoryPartition() for _ in range(partitions)]
-            self.topics_by_name[topic] = MemoryTopic(made, replicas, dict(config or {}), str(next(_topic_ids)))
+            self.topics_by_name[topic] = MemoryTopic(made, max(replicas, 1), dict(config or {}), str(next(_topic_ids)))
         elif len(there.partitions) != partitions:
             raise MillpondError("TOPIC_EXISTS_DIFFERENTLY", topic=topic, there=len(there.partitions), wanted=partitions)
         return there is None
+
+    def alter(self, topic: str, partitions: int | None = None, config: Mapping[str, str] | None = None) -> None:
+        with self.changed:
+            found = self._topic(topic)
+            more = (partitions or len(found.partitions)) - len(found.partitions)
+            if more < 0:
+                raise MillpondError("TOPIC_REFUSED", topic=topic, reason="a topic cannot lose partitions")
+            found.partitions += [MemoryPartition() for _ in range(more)]
+            found.config |= dict(config or {})
 
     def delete(self, topic: str) -> None:
         self._topic(topic)

@@ -85,7 +85,18 @@ class Reader(Protocol):
 
 
 class Log(Protocol):
-    """A store of topics. Everything may raise STORE_UNREACHABLE after the log's time limit; thread-safe."""
+    """A store of topics. Everything may raise STORE_UNREACHABLE after the log's time limit; thread-safe.
+
+    So may STORE_LOGIN_FAILED, STORE_PERMISSION_DENIED and STORE_THROTTLED come from everything.
+    """
+
+    def check(self) -> None:
+        """Returns if the store can be used; else raises the error that names what fails, within the time limit.
+
+        STORE_HOST_UNKNOWN, STORE_CONNECTION_REFUSED, STORE_CA_UNKNOWN, STORE_HOST_NAME_WRONG,
+        STORE_CLIENT_CERTIFICATE_REFUSED, STORE_TLS_FAILED, STORE_REGION_UNKNOWN, and those of everything.
+        """
+        ...
 
     def topics(self) -> list[str]:
         """All topics but the store's internal ones, sorted."""
@@ -100,7 +111,15 @@ class Log(Protocol):
     ) -> bool:
         """Make a topic and wait until it can be used; False if it was there with as many partitions.
 
-        Raises TOPIC_EXISTS_DIFFERENTLY (other partition count) and TOPIC_REFUSED.
+        `replicas` -1: as many as the store makes by itself. Where a store splits a topic into shards, `partitions`
+        are these. Raises TOPIC_EXISTS_DIFFERENTLY (other partition count) and TOPIC_REFUSED.
+        """
+        ...
+
+    def alter(self, topic: str, partitions: int | None = None, config: Mapping[str, str] | None = None) -> None:
+        """Give a topic so many partitions, and these settings; others stay. None: as it is.
+
+        Raises TOPIC_NOT_FOUND, TOPIC_REFUSED (fewer partitions, an unknown setting).
         """
         ...
 
