@@ -37,6 +37,12 @@ class StatementRequest:
     resume: str | None = None
     attachments: Mapping[str, bytes] = field(default_factory=dict)
 
+    @property
+    def names_anything(self) -> bool:
+        """Whether it brings names of its own to resolve against; most requests of programs do not."""
+        given = self.organization or self.role or self.database or self.schema or self.store or self.compute_pool
+        return bool(given or self.timezone or self.dialect)
+
 
 async def read_request(content_type: bytes, body: bytes) -> StatementRequest:
     """The request in `body`. Raises MALFORMED_REQUEST."""

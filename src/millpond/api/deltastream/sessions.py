@@ -23,6 +23,8 @@ class Sessions:
     def context(self, request: StatementRequest) -> SessionContext:
         """What the request's names resolve against: its own fields, else the session's, else the defaults."""
         kept = self._known.get(request.session, _DEFAULT) if request.session else _DEFAULT
+        if not request.names_anything:
+            return kept
         return SessionContext(
             request.organization or kept.organization,
             request.role or kept.role,

@@ -7,8 +7,8 @@ the body. Everything else goes through the engine's `execute`, in a task that su
 from __future__ import annotations
 
 import asyncio
+import os
 import time
-import uuid
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -28,6 +28,14 @@ from millpond.serve.answers import Answer
 
 PATIENCE_SECONDS: Final = 20.0
 """How long a POST waits before it answers 202: below the 30 s that proxies and clients give up at."""
+
+
+def statement_id() -> str:
+    """A random UUID (version 4) as text; `uuid.uuid4` takes three times as long, for each pull query."""
+    raw = bytearray(os.urandom(16))
+    raw[6], raw[8] = raw[6] & 0x0F | 0x40, raw[8] & 0x3F | 0x80
+    digits = raw.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 class Statements:
@@ -53,7 +61,7 @@ class Statements:
         await respond(send, status, answer)
 
     async def _answer(self, request: StatementRequest, scope: Scope) -> tuple[int, bytes]:
-        run = Run((str(uuid.uuid4()),), int(time.time()))
+        run = Run((statement_id(),), int(time.time()))
         context = self._runner.context(request)
         try:
             answer = self._runner.pull(request, context)
@@ -81,7 +89,7 @@ class Statements:
         except Exception as error:  # noqa: BLE001 - the boundary: every error becomes an answer
             return run, Failed(internal(error), context)
         last = answers[-1] if answers else Answer((), [], context)
-        earlier = tuple(str(uuid.uuid4()) for _ in answers[:-1])
+        earlier = tuple(statement_id() for _ in answers[:-1])
         run = Run((*earlier, *run.ids), run.created_on)
         if isinstance(last, Answer):
             return run, last
