@@ -28,8 +28,8 @@ from millpond.types import (
 from millpond.views.reader import ViewReader
 from millpond.views.schema import ViewIndex, table_name
 from millpond.views.store import ViewStore
-from tests.waiting import eventually
 from tests.views.relations import VISITS, another, at, upsert
+from tests.waiting import eventually
 
 
 @pytest.fixture
