@@ -102,7 +102,7 @@ class Server:
         def again(query: PersistentQuery, context: SessionContext) -> Sink:
             return replan(query, self.catalog, context)
 
-        queries = Queries(self.catalog, spark, connections.log, connections.bootstrap, settings, again)
+        queries = Queries(self.catalog, spark, connections.log, connections.access, settings, again)
         with step("views       "):
             views = self._start_views(stack)
             alive = self.broker.alive if self.broker else lambda: True

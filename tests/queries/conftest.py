@@ -18,6 +18,7 @@ from millpond.queries.life import QueryLife
 from millpond.queries.registry import Queries
 from millpond.serve.replan import replan
 from millpond.sql.parser import parse
+from millpond.stores.access import StoreAccess
 from millpond.stores.memory import MemoryLog
 from tests.catalog.examples import KAFKA
 from tests.queries.fake_engine import FakeEngine, rows
@@ -47,7 +48,14 @@ class World:
         def again(query: PersistentQuery, context: SessionContext) -> Sink:
             return replan(query, self.catalog, context)
 
-        return Queries(self.catalog, self.engine, lambda s: self.log, lambda s: "b:9092", self.settings, again)
+        return Queries(
+            self.catalog,
+            self.engine,
+            lambda s: self.log,
+            lambda s: StoreAccess("KAFKA", {"bootstrap.servers": "b:9092"}),
+            self.settings,
+            again,
+        )
 
     def restart(self) -> None:
         """The server is stopped, and starts again."""

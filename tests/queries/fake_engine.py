@@ -80,7 +80,7 @@ class FakeEngine:
         self.slots = slots
         self.runs: list[FakeRun] = []
         self.written: dict[str, Mapping[int, Sequence[int]]] = {}
-        self.read: dict[str, dict[str, dict[int, int]]] = {}
+        self.read: dict[str, dict[int, dict[int, int]]] = {}
         self.counts: dict[str, dict[str, int]] = {}
         self.forgotten: list[str] = []
         self.on_start: Callable[[FakeRun], None] = lambda run: None
@@ -101,7 +101,7 @@ class FakeEngine:
     def figures(self, query_id: str) -> Mapping[str, int]:
         return self.counts.get(query_id, {})
 
-    def positions(self, query_id: str) -> Mapping[str, Mapping[int, int]]:
+    def positions(self, query_id: str) -> Mapping[int, Mapping[int, int]]:
         return self.read.get(query_id, {})
 
     def forget(self, query_id: str) -> None:

@@ -40,7 +40,7 @@ def test_a_new_query_with_a_small_backlog_is_in_real_time_at_once(world: World) 
     world.produce(3)
     query = world.run(VIEW)
     run = started(world, "real-time")
-    assert run.run.real_time and run.run.max_rows is None and run.run.starting_offsets == "earliest"
+    assert run.run.real_time and run.run.max_rows is None and run.run.starting_offsets == {0: "earliest"}
     eventually(lambda: shown(world, query), ("running", "real-time", ""))
 
 
@@ -51,10 +51,10 @@ def test_it_has_caught_up_when_the_rows_that_were_there_are_read(world: World) -
     world.produce(5)
     status = world.life(query).status
     assert (status.caught_up, status.backfill_total) == (False, 3)
-    world.engine.read[query] = {"clicks": {0: 2}}
+    world.engine.read[query] = {0: {0: 2}}
     eventually(lambda: world.life(query).status.backfill_done, 2)
     assert world.queries.lag(query) == 6
-    world.engine.read[query] = {"clicks": {0: 3}}
+    world.engine.read[query] = {0: {0: 3}}
     eventually(lambda: world.life(query).status.caught_up, True)
     marker = world.checkpoint(query).marker()
     assert marker is not None and marker.caught_up
@@ -96,7 +96,7 @@ def test_a_query_begins_where_it_was_told_to(world: World) -> None:
     world.queries.forget(query)
     world.queries.restart(given)
     run = started(world, "catch-up", "real-time")
-    assert run.run.starting_offsets == '{"clicks": {"0": 35}}'
+    assert run.run.starting_offsets == {0: '{"clicks": {"0": 35}}'}
     assert world.life(query).status.backfill_total == 5
 
 
@@ -423,7 +423,7 @@ def test_figures_of_a_running_query(world: World) -> None:
     started(world, "real-time")
     world.log.produce("copy", written_by(query, [0, 1]))
     world.engine.counts[query] = {"rows_in": 3, "late_rows": 0}
-    world.engine.read[query] = {"clicks": {0: 3}}
+    world.engine.read[query] = {0: {0: 3}}
     assert world.queries.metrics(query) == {"rows_in": 3, "late_rows": 0, "rows_out": 2, "lag": 1}
     world.log.away = True
     assert world.queries.metrics(query) == {"rows_in": 3, "late_rows": 0}

@@ -84,7 +84,7 @@ class OneLog(Connections):
         self.memory = memory
 
     def log(self, store: str) -> Log:
-        super().bootstrap(store)
+        super().access(store)
         return self.memory
 
     def topic(self, store: str, topic: str) -> TopicDescription | None:
@@ -109,8 +109,8 @@ class EngineWorld:
         def again(query: PersistentQuery, context: SessionContext) -> Sink:
             return replan(query, self.catalog, context)
 
-        log, bootstrap = connections.log, connections.bootstrap
-        self.queries = Queries(self.catalog, self.spark, log, bootstrap, self.settings, again)
+        log, access = connections.log, connections.access
+        self.queries = Queries(self.catalog, self.spark, log, access, self.settings, again)
         views: Any = self.views
         self.engine = StreamEngine(
             self.catalog, self.queries, connections, self.spark, views, lambda: True, self.settings

@@ -247,7 +247,7 @@ async def test_the_samples_of_queries_and_views(world: EngineWorld) -> None:
     (query,) = world.catalog.queries()
     view = world.relation("visits")
     world.spark.counts[query.id] = {"rows_in": 40, "late_rows": 2, "dead_letters": 1, "dead_letters_lost": 0}
-    world.spark.read[query.id] = {"clicks": {0: 40}}
+    world.spark.read[query.id] = {0: {0: 40}}
     world.log.produce(view.topic, rows(3))
     world.views.reports[view.id] = ViewProgress(view.id, False, {0: 1}, {0: 3}, rows=2, bytes=99, freshness_ms=7)
     found = {m.name: m.value for m in world.engine.metrics()}

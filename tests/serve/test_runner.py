@@ -152,7 +152,7 @@ CREATES: Breaks = {
     "the query": lambda w: (w.catalog, "create_query", 1),
     "where it begins": lambda w: (w.log, "end_offsets", 1),
     "its start": lambda w: (w.queries, "start", 1),
-    "its surroundings": lambda w: (w.queries, "bootstrap", 1),
+    "its surroundings": lambda w: (w.queries, "log", 1),
 }
 
 

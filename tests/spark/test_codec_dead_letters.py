@@ -27,7 +27,7 @@ def decoded(frame: DataFrame, query_id: str, bootstrap: str, topic: str, error_h
         query_id=query_id,
         error_handling=error_handling,
         dead_letter_topic=topic,
-        bootstrap=bootstrap,
+        producer={"bootstrap.servers": bootstrap},
     )
     return sum(r.r is not None for r in frame.select(row.alias("r")).collect())
 

@@ -42,7 +42,7 @@ def test_records_are_counted_and_positions_known_as_they_are_read(spark: SparkSe
     assert read(records(spark, range(10)), "p1") == 8
     assert read(records(spark, range(3, 7), partition=2), "p1") == 3
     assert codec.rows_read("p1") == 14
-    assert codec.read_positions("p1") == {"a topic": {0: 10, 2: 7}}
+    assert codec.read_positions("p1") == {0: {0: 10, 2: 7}}
 
 
 def test_a_new_start_begins_anew_with_positions_and_counts_on(spark: SparkSession) -> None:
@@ -50,7 +50,7 @@ def test_a_new_start_begins_anew_with_positions_and_counts_on(spark: SparkSessio
     codec.forget_positions("p2")
     assert codec.read_positions("p2") == {}
     read(records(spark, range(5, 8)), "p2")
-    assert codec.read_positions("p2") == {"a topic": {0: 8}}
+    assert codec.read_positions("p2") == {0: {0: 8}}
     assert codec.rows_read("p2") == 13
     codec.forget_query("p2")
     assert codec.rows_read("p2") == 0
@@ -70,3 +70,12 @@ def test_rows_that_the_watermark_drops_are_counted(spark: SparkSession, tmp_path
     assert query.awaitTermination(120)
     eventually(lambda: codec.late_rows("late-one"), 2)
     assert codec.late_rows("another") == 0
+
+
+def test_scans_of_one_topic_are_told_apart(spark: SparkSession) -> None:
+    codec.forget_positions("p3")
+    for scan, until in ((0, 3), (1, 5)):
+        decoded = codec.decode(COLUMNS, "json", query_id="p3", scan=scan, error_handling="IGNORE")
+        records(spark, range(until)).select(decoded.alias("row")).where("row IS NOT NULL").count()
+    assert codec.read_positions("p3") == {0: {0: 3}, 1: {0: 5}}
+    assert codec.rows_read("p3") == 8

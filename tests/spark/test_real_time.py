@@ -20,6 +20,7 @@ from millpond.queries.checkpoint import Checkpoint
 from millpond.spark.run import Run
 from millpond.spark.sink import start_writing
 from millpond.spark.translate import Translator
+from millpond.stores.access import StoreAccess, store_access
 from tests.conftest import MakeTopic
 from tests.kafka_records import Record, read, write
 from tests.plan.planning import Session
@@ -58,6 +59,10 @@ def planned(source: str, sink: str, select: str) -> Sink:
     return prune_scan(Session().sink(sql))
 
 
+def stores(broker: Broker) -> dict[str, StoreAccess]:
+    return {"kafka": store_access("KAFKA", {"uris": broker.uris})}
+
+
 @contextmanager
 def running(
     spark: SparkSession, plan: Sink, run: Run, checkpoint: Path, trigger: dict[str, Any]
@@ -86,7 +91,7 @@ def test_every_row_is_seen_while_the_batch_is_still_running(
 ) -> None:
     source, sink = topic("clicks"), topic("counts")
     plan = planned(source, sink, select)
-    run = Run("0" * 8 + "-real-time", broker.uris, real_time=True)
+    run = Run("0" * 8 + "-real-time", stores(broker), real_time=True)
     send(broker, source, EVENTS[:3])
     with running(spark, plan, run, tmp_path / "c", {"realTime": "60 seconds"}) as query:
         eventually(lambda: folded(broker, sink), {"2023-11-14 22:13:20": (3, 2)}, deadline=120)
@@ -104,7 +109,7 @@ def test_a_real_time_query_goes_on_where_its_catch_up_ended(
 ) -> None:
     source, sink = topic("clicks"), topic("counts")
     plan = planned(source, sink, QUERIES["distinct counts of windows"])
-    run = Run("1" * 8 + "-real-time", broker.uris)
+    run = Run("1" * 8 + "-real-time", stores(broker))
     send(broker, source, EVENTS[:4])
     with running(spark, plan, run, tmp_path / "c", {"availableNow": True}) as query:
         query.awaitTermination()

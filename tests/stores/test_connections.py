@@ -47,7 +47,8 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connections]:
 def test_a_store_is_connected_to_once(connections: Connections) -> None:
     assert connections.log("kafka") is connections.log("kafka")
     assert CountedLog.opened == [{"uris": "localhost:9092", "kafka.sasl.password": "hush"}]
-    assert connections.bootstrap("kafka") == "localhost:9092"
+    access = connections.access("kafka")
+    assert (access.type, access.options) == ("KAFKA", {"bootstrap.servers": "localhost:9092"})
     connections.close()
     assert CountedLog.closed == 1
 

@@ -60,6 +60,10 @@ class Store:
     status_message: str = ""
 
 
+KAFKA_TYPES = ("KAFKA", "CONFLUENT_KAFKA")
+"""Store types whose topics are Kafka's: alike in all but how one logs in."""
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """A stream, changelog or materialized view over a topic.

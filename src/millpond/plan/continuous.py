@@ -11,16 +11,19 @@ from typing import Any
 from sqlglot import exp
 
 from millpond.catalog.dependents import live
+from millpond.catalog.lookup import existing_store
 from millpond.catalog.model import PersistentQuery, QueryState, Relation, RelationKind, SessionContext
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.assignment import assign
+from millpond.plan.dead_letters import dead_letter_places
 from millpond.plan.expressions import Expr
 from millpond.plan.naming import Names, path_of
-from millpond.plan.nodes import Kind, Scan, Sink
+from millpond.plan.nodes import Kind, Sink
 from millpond.plan.properties import QUERY, SINK, VIEW, read_properties
 from millpond.plan.query import QueryPlan, plan_query
-from millpond.plan.relations import TopicLookup, created, derived_relation, kafka_name, sink_topic
+from millpond.plan.relations import TopicLookup, created, derived_relation
+from millpond.plan.sink_topics import new_topic
 from millpond.plan.stages import BuildView, EnsureTopic, Planned, RegisterRelation, StartQuery
 from millpond.sql import statements as st
 from millpond.sql.position import position_of
@@ -38,11 +41,11 @@ def plan_create_as(statement: st.CreateRelationAs, names: Names, topics: TopicLo
     plan = plan_query(statement.query, names.reader, _starting(names.context, given))
     _check_kind(kind, plan, statement.name)
     relation = derived_relation(kind, home, plan, given)
-    sink = _sink(relation, plan, given)
+    sink = _sink(relation, plan, given, names.reader)
     query = _query(statement, statement.query, relation, plan, names)
     view = (BuildView(relation),) if kind is RelationKind.VIEW else ()
-    letters = _dead_letter_topics(relation, plan)
-    stages = (_new_topic(relation, plan, given, topics), *letters, RegisterRelation(relation), *view)
+    topic = new_topic(sink, plan.scans[0], given, topics)
+    stages = (topic, *_dead_letter_topics(sink), RegisterRelation(relation), *view)
     return created((*stages, StartQuery(query, sink)), relation, query)
 
 
@@ -52,10 +55,10 @@ def plan_insert_select(statement: st.InsertSelect, names: Names, topics: TopicLo
     plan = _plan_for(relation, statement, names.reader, names.context)
     if relation.kind is RelationKind.STREAM:
         _check_kind(relation.kind, plan, statement.name)
-    sink = _sink(relation, _fitted(plan, relation, statement.query), {})
+    sink = _sink(relation, _fitted(plan, relation, statement.query), {}, names.reader)
     query = _query(statement, statement.query, relation, plan, names)
     summary = f"query {query.id} writes into '{relation.name}'"
-    stages = (*_dead_letter_topics(relation, plan), StartQuery(query, sink))
+    stages = (*_dead_letter_topics(sink), StartQuery(query, sink))
     return Planned(stages, "query", query.id, "INSERT", summary, path_of(relation))
 
 
@@ -67,14 +70,9 @@ def plan_into(
 ) -> Sink:
     """The plan of a statement whose relation is there already: what a restart runs again."""
     if isinstance(statement, st.InsertSelect):
-        return _sink(sink, _fitted(_plan_for(sink, statement, reader, context), sink, statement.query), {})
+        return _sink(sink, _fitted(_plan_for(sink, statement, reader, context), sink, statement.query), {}, reader)
     given = _sink_properties(statement, sink.kind)
-    return _sink(sink, plan_query(statement.query, reader, _starting(context, given)), given)
-
-
-def dead_letter_topic(scan: Scan, sink: Relation) -> str:
-    """Where records that do not decode go: the source's own choice, else one topic for each sink."""
-    return scan.dead_letter_topic or kafka_name("dead-letters", sink.database, sink.schema, sink.name)
+    return _sink(sink, plan_query(statement.query, reader, _starting(context, given)), given, reader)
 
 
 def _kind(statement: st.CreateRelationAs) -> RelationKind:
@@ -147,27 +145,17 @@ def _query(statement: st.Statement, query: st.Query, sink: Relation, plan: Query
     )
 
 
-def _new_topic(relation: Relation, plan: QueryPlan, given: Mapping[str, Any], topics: TopicLookup) -> EnsureTopic:
-    """The sink's topic; a new one has the left-most source's partitions and replicas unless they are given."""
-    scan = plan.scans[0].relation
-    source = topics(scan.store, scan.topic)
-    known = source if topics(relation.store, relation.topic) is None else None
-    partitions = given.get("topic.partitions") or (known.partitions if known else None)
-    replicas = given.get("topic.replicas") or (known.replicas if known else None)
-    return sink_topic(relation, partitions, replicas, given)
+def _dead_letter_topics(sink: Sink) -> tuple[EnsureTopic, ...]:
+    return tuple(EnsureTopic(place.store, place.topic) for place in dead_letter_places(sink))
 
 
-def _dead_letter_topics(relation: Relation, plan: QueryPlan) -> tuple[EnsureTopic, ...]:
-    letters = {dead_letter_topic(s, relation) for s in plan.scans if s.error_handling == "LOG"}
-    return tuple(EnsureTopic(relation.store, topic) for topic in sorted(letters))
-
-
-def _sink(relation: Relation, plan: QueryPlan, given: Mapping[str, Any]) -> Sink:
+def _sink(relation: Relation, plan: QueryPlan, given: Mapping[str, Any], reader: CatalogReader) -> Sink:
     producer = tuple(
         (k.removeprefix("kafka.producer."), str(v)) for k, v in given.items() if k.startswith("kafka.producer.")
     )
     key = plan.key or relation.key_columns
-    return Sink(relation.columns, plan.node, relation, key, plan.having, relation.excluded_columns, producer)
+    kind = existing_store(reader, relation.store).type
+    return Sink(relation.columns, plan.node, relation, key, plan.having, relation.excluded_columns, producer, kind)
 
 
 def _plan_for(

@@ -64,6 +64,13 @@ class Scan(Node):
     """TERMINATE, IGNORE or LOG (a dead letter; the default)."""
     dead_letter_topic: str | None = None
     needed: frozenset[str] | None = None
+    dead_letter_store: str | None = None
+    store_type: str = "KAFKA"
+    """That of the relation's store."""
+    idle_timeout_ms: int | None = None
+    """How long a quiet partition holds a join back; None: the join's own default."""
+    number: int = 0
+    """The scan's place among those of its plan, from the left: two may read one topic."""
 
     @property
     def kind(self) -> Kind:
@@ -154,10 +161,17 @@ class Sink(Node):
     """Columns left out of the value (value.columns.exclude)."""
     producer: tuple[tuple[str, str], ...] = field(default=())
     """kafka.producer.* overrides."""
+    store_type: str = "KAFKA"
+    """That of the relation's store."""
 
     @property
     def inputs(self) -> tuple[Node, ...]:
         return (self.input,)
+
+
+def scans_of(node: Node) -> tuple[Scan, ...]:
+    """The scans at or below `node`, from the left."""
+    return tuple(n for n in walk(node) if isinstance(n, Scan))
 
 
 def walk(node: Node) -> Iterator[Node]:

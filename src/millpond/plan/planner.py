@@ -11,7 +11,7 @@ from millpond.catalog.lookup import existing_relation
 from millpond.catalog.model import QueryState, SessionContext
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
-from millpond.plan.continuous import dead_letter_topic, plan_create_as, plan_insert_select, plan_into
+from millpond.plan.continuous import plan_create_as, plan_insert_select, plan_into
 from millpond.plan.declarations import plan_create_relation
 from millpond.plan.drops import plan_drop, query_of
 from millpond.plan.namespaces import plan_create_index, plan_create_namespace
@@ -23,7 +23,7 @@ from millpond.plan.rows import entity_topic, plan_insert_entity, plan_insert_val
 from millpond.plan.stages import Planned, RestartQuery, StopQuery, UpdateRelation
 from millpond.sql import statements as st
 
-__all__ = ["Planner", "TopicLookup", "dead_letter_topic", "entity_topic", "parts", "plan_into"]
+__all__ = ["Planner", "TopicLookup", "entity_topic", "parts", "plan_into"]
 
 
 class Planner:

@@ -1,41 +1,44 @@
-"""Which of a scan's columns the plan above it uses: only these are built by the decoder."""
+"""Which of the scans' columns the plan above them uses: only these are built by the decoder."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import count
 
 from millpond.plan.expressions import ColumnRef, Expr, walk
 from millpond.plan.nodes import Aggregate, Filter, Node, Project, Scan, Sink, Unnest, Window
-from millpond.plan.nodes import walk as walk_nodes
 
 
 def prune_scan(plan: Sink) -> Sink:
-    """`plan` with `needed` set on its scan.
+    """`plan` with `needed` and `number` set on its scans.
 
     SELECT url, count(*) ... GROUP BY url over clicks(event_time, url, ip): needed = {url}.
     """
-    names = {
-        e.name
-        for node in walk_nodes(plan)
-        for root in _expressions(node)
-        for e in walk(root)
-        if isinstance(e, ColumnRef)
-    }
-    return replace(plan, input=_pruned(plan.input, names))
+    having = _names([plan.having] if plan.having is not None else [])
+    every = having | {c.name for c in plan.input.columns}
+    return replace(plan, input=_pruned(plan.input, every, count()))
 
 
-def _pruned(node: Node, names: set[str]) -> Node:
-    """`node` on a pruned scan: a node that passes its input's columns on loses those that are not built."""
+def _pruned(node: Node, names: set[str], numbers: Iterator[int]) -> Node:
+    """`node` on pruned scans: a node that passes its input's columns on loses those that are not built.
+
+    `names` are the columns of `node` that are used above it. Scans are numbered from the left.
+    """
     if isinstance(node, Scan):
         kept = names | {node.timestamp_column} | set(node.relation.primary_key)
         columns = tuple(c for c in node.columns if c.name in kept)
-        return replace(node, columns=columns, needed=frozenset(c.name for c in columns))
+        return replace(node, columns=columns, needed=frozenset(c.name for c in columns), number=next(numbers))
     (before,) = node.inputs
-    below = _pruned(before, names)
+    used = _names(_expressions(node))
     if not isinstance(node, Filter | Window | Unnest):
-        return replace(node, input=below)  # type: ignore[call-arg]
+        return replace(node, input=_pruned(before, used, numbers))  # type: ignore[call-arg]
+    below = _pruned(before, used | names, numbers)
     return replace(node, input=below, columns=(*below.columns, *node.columns[len(before.columns) :]))
+
+
+def _names(roots: Iterator[Expr] | list[Expr]) -> set[str]:
+    return {e.name for root in roots for e in walk(root) if isinstance(e, ColumnRef)}
 
 
 def _expressions(node: Node) -> Iterator[Expr]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from millpond.catalog.lookup import existing_store
 from millpond.catalog.model import Relation, RelationKind, SessionContext
 from millpond.catalog.names import resolve_relation
 from millpond.catalog.reader import CatalogReader
@@ -94,7 +95,7 @@ def _plan_scan(table: exp.Table, reader: CatalogReader, context: SessionContext)
             feature=f"Reading the materialized view '{relation.name}' in a persistent query",
             instead="CREATE CHANGELOG ... AS SELECT for it and read that, or ask the view with a plain SELECT.",
         )
-    node = scan_of(relation, table, context)
+    node = scan_of(relation, table, reader, context)
     return Source(node, _scope(relation, table.alias, node))
 
 
@@ -104,7 +105,7 @@ def _scope(relation: Relation, alias: str, node: Node) -> Scope:
     return Scope.of_relation(name, node.columns, key_type=key_type)
 
 
-def scan_of(relation: Relation, item: exp.Expr, context: SessionContext) -> Scan:
+def scan_of(relation: Relation, item: exp.Expr, reader: CatalogReader, context: SessionContext) -> Scan:
     """A scan of `relation`: the properties of the source `item` count, then the session's, then the relation's."""
     given = source_properties(item)
     try:
@@ -122,6 +123,9 @@ def scan_of(relation: Relation, item: exp.Expr, context: SessionContext) -> Scan
             given.get("source.deserialization.error.handling", ""), "LOG"
         ),
         dead_letter_topic=given.get("source.deserialization.error.log.topic"),
+        dead_letter_store=given.get("source.deserialization.error.log.store"),
+        store_type=existing_store(reader, relation.store).type,
+        idle_timeout_ms=given.get("source.idle.timeout.millis"),
     )
 
 
@@ -162,7 +166,7 @@ def _plan_window(item: WindowSource, reader: CatalogReader, context: SessionCont
             feature=f"A window over the {relation.kind.value} '{relation.name}'",
             instead="Windows are taken over streams.",
         )
-    scan = scan_of(relation, item, context)
+    scan = scan_of(relation, item, reader, context)
     kind, size, step = item.args["kind"], item.args["size"], item.args.get("step") or item.args["size"]
     _check_step(item, kind, size, step)
     columns = _added(relation.columns, WINDOW_COLUMNS, [item, item])

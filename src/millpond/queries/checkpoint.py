@@ -13,6 +13,10 @@ from typing import Any
 
 logger = logging.getLogger(__name__)
 
+OFFSETS_HEADER = 2
+"""Lines of an offsets file before the sources': the format and the batch's settings."""
+NO_OFFSET = "-"
+"""What stands for a source that had nothing yet."""
 KEPT_POSITIONS = 8
 """Sink positions kept in the marker: two would do, the rest forgives a slow observer."""
 
@@ -45,13 +49,18 @@ class Checkpoint:
         """Number of the last committed batch; -1 before the first."""
         return max(_numbers(self.path / "commits"), default=-1)
 
-    def source_offsets(self) -> dict[str, dict[int, int]]:
-        """Topic -> partition -> next offset, as of the last committed batch."""
+    def source_offsets(self, scan: int = 0) -> dict[str, dict[int, int]]:
+        """Topic -> partition -> next offset of the scan with this number, as of the last committed batch."""
+        sources = self.sources()
+        return sources[scan] if scan < len(sources) else {}
+
+    def sources(self) -> list[dict[str, dict[int, int]]]:
+        """`source_offsets` of all scans, in the order of their numbers; empty before the first commit."""
         batch = self.committed()
         if batch < 0:
-            return {}
-        last = (self.path / "offsets" / str(batch)).read_text().splitlines()[-1]
-        return {t: {int(p): int(o) for p, o in parts.items()} for t, parts in json.loads(last).items()}
+            return []
+        lines = (self.path / "offsets" / str(batch)).read_text().splitlines()[OFFSETS_HEADER:]
+        return [_offsets({} if line == NO_OFFSET else json.loads(line)) for line in lines]
 
     def discard_uncommitted(self) -> None:
         """Before the first commit nothing in the folder counts but the marker; Spark refuses what is left over."""
@@ -92,6 +101,10 @@ def replay_start(marker: Marker, committed: int) -> Mapping[int, int]:
     """Sink offsets from which on everything lies that was written after batch `committed`."""
     safe = [ends for batch, ends in marker.positions if batch + 2 <= committed + 1]
     return safe[-1] if safe else (marker.positions[0][1] if marker.positions else {})
+
+
+def _offsets(raw: Mapping[str, Mapping[str, int]]) -> dict[str, dict[int, int]]:
+    return {topic: {int(p): int(o) for p, o in parts.items()} for topic, parts in raw.items()}
 
 
 def _numbers(folder: Path) -> list[int]:

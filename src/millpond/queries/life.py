@@ -21,14 +21,15 @@ from millpond.catalog.model import PersistentQuery, QueryState
 from millpond.config import Settings
 from millpond.errors import MillpondError
 from millpond.plan.capabilities import Mode, verdict
-from millpond.plan.continuous import dead_letter_topic
-from millpond.plan.nodes import Aggregate, Kind, Scan, Sink, walk
+from millpond.plan.dead_letters import dead_letter_place
+from millpond.plan.nodes import Aggregate, Kind, Sink, scans_of, walk
 from millpond.queries.checkpoint import Checkpoint, Marker, replay_start
 from millpond.queries.replay import written_positions
 from millpond.queries.slots import Slots
-from millpond.queries.source_position import SourcePosition
+from millpond.queries.source_position import ScanPosition, SourcePosition
 from millpond.spark.run import Engine, Handle, QueryFailed, Run, Trigger, slots_needed
-from millpond.stores.protocol import Log
+from millpond.stores.access import StoreAccess
+from millpond.stores.protocol import Log, Offsets
 
 logger = logging.getLogger(__name__)
 
@@ -64,11 +65,12 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a query's life needs besides the query: the engine, its store, and what it shares with others."""
+    """What a query's life needs besides the query: the engine, the stores, and what it shares with others."""
 
     engine: Engine
-    log: Log
-    bootstrap: str
+    log: Callable[[str], Log]
+    access: Callable[[str], StoreAccess]
+    """Both by the store's name; raise STORE_NOT_FOUND."""
     slots: Slots
     settings: Settings
     clock: Callable[[], float] = time.monotonic
@@ -86,18 +88,24 @@ class QueryLife:
         report: Callable[[Status], None],
     ) -> None:
         self.query, self.plan, self.checkpoint, self.report = query, plan, checkpoint, report
-        self.engine, self.log, self.slots = surroundings.engine, surroundings.log, surroundings.slots
-        self.settings, self.bootstrap, self.clock = surroundings.settings, surroundings.bootstrap, surroundings.clock
+        self.engine, self.access, self.slots = surroundings.engine, surroundings.access, surroundings.slots
+        self.settings, self.clock = surroundings.settings, surroundings.clock
+        self.log = surroundings.log(plan.relation.store)
+        """The sink's."""
         self.status = Status(QueryState.STARTING)
         self.failures = self.attempts = 0
         """In a row; failures that were the store's are not counted among the first."""
         self.stopping = threading.Event()
         self.handle: Handle | None = None
         self.thread = threading.Thread(target=self._live, name=f"query-{query.id[:8]}", daemon=True)
-        self.scan = next(n for n in walk(plan) if isinstance(n, Scan))
-        self.source = SourcePosition(query, self.scan.relation.topic, self.log, self.engine, checkpoint)
-        self.target: Mapping[int, int] = {}
-        """End offsets of the source at the start of the first catch-up: there, the query has caught up."""
+        self.source = SourcePosition(
+            [
+                ScanPosition(query, scan, surroundings.log(scan.relation.store), self.engine, checkpoint)
+                for scan in scans_of(plan)
+            ]
+        )
+        self.target: Mapping[int, Offsets] = {}
+        """End offsets of the sources at the start of the first catch-up: there, the query has caught up."""
 
     def start(self) -> None:
         self.thread.start()
@@ -113,7 +121,7 @@ class QueryLife:
             logger.warning("query %s does not stop", self.query.id)
 
     def lag(self) -> int:
-        """Rows in the source's topic that the query has not read. Raises STORE_UNREACHABLE."""
+        """Rows in the sources' topics that the query has not read. Raises STORE_UNREACHABLE."""
         return self.source.waiting()
 
     def rows_out(self) -> int:
@@ -158,7 +166,8 @@ class QueryLife:
 
     def _reachable(self) -> bool:
         try:
-            self.log.end_offsets(self.scan.relation.topic)
+            self.source.ends()
+            self.log.end_offsets(self.plan.relation.topic)
         except MillpondError as error:
             return error.name != "STORE_UNREACHABLE"
         return True
@@ -185,7 +194,7 @@ class QueryLife:
             self._caught_up()
 
     def _measure_backlog(self) -> None:
-        self.target = self.log.end_offsets(self.scan.relation.topic)
+        self.target = self.source.ends()
         self._set(backfill_total=self.source.before(self.target))
 
     def _small_backlog(self) -> bool:
@@ -238,12 +247,11 @@ class QueryLife:
         return self.slots.free() >= slots
 
     def _slots(self) -> int:
-        partitions = len(self.log.end_offsets(self.scan.relation.topic))
         stateful = 0
         for node in walk(self.plan):
             if isinstance(node, Aggregate):
                 stateful += 1 + len({c.args for c in node.aggregates if c.distinct})
-        return slots_needed(partitions, stateful)
+        return slots_needed(self.source.partitions(), stateful)
 
     def _batch_seconds(self) -> int:
         spread = int(self.query.id.replace("-", "")[:6], 16) % STAGGER_SECONDS if self.query.id else 0
@@ -252,9 +260,11 @@ class QueryLife:
     # --- both ---
 
     def _run(self) -> Run:
-        letters = dead_letter_topic(self.scan, self.plan.relation)
-        start = self.source.spark_start()
-        return Run(self.query.id, self.bootstrap, dead_letter_topic=letters, starting_offsets=start)
+        scans = scans_of(self.plan)
+        letters = {s.number: dead_letter_place(s, self.plan) for s in scans if s.error_handling == "LOG"}
+        names = {self.plan.relation.store, *(s.relation.store for s in scans), *(p.store for p in letters.values())}
+        stores = {name: self.access(name) for name in sorted(names)}
+        return Run(self.query.id, stores, dead_letters=letters, starting_offsets=self.source.spark_starts())
 
     def _watch(self, run: Run, trigger: Trigger, enough: Callable[[], bool] = lambda: False) -> None:
         """Run it on Spark until it ends, is to stop, or `enough`; meanwhile note how far it is."""

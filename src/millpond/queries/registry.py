@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import logging
 import shutil
 import threading
@@ -14,12 +13,13 @@ from millpond.catalog.catalog import Catalog
 from millpond.catalog.model import PersistentQuery, QueryState, SessionContext
 from millpond.config import Settings
 from millpond.errors import MillpondError
-from millpond.plan.nodes import Scan, Sink, walk
+from millpond.plan.nodes import Sink
 from millpond.queries.checkpoint import Checkpoint
 from millpond.queries.history import History
 from millpond.queries.life import QueryLife, Status, Surroundings
 from millpond.queries.slots import Slots
 from millpond.spark.run import Engine
+from millpond.stores.access import StoreAccess
 from millpond.stores.protocol import Log
 
 logger = logging.getLogger(__name__)
@@ -36,11 +36,11 @@ class Queries:
         catalog: Catalog,
         engine: Engine,
         log: Callable[[str], Log],
-        bootstrap: Callable[[str], str],
+        access: Callable[[str], StoreAccess],
         settings: Settings,
         replan: Replan,
     ) -> None:
-        self.catalog, self.engine, self.log, self.bootstrap = catalog, engine, log, bootstrap
+        self.catalog, self.engine, self.log, self.access = catalog, engine, log, access
         self.settings, self.replan = settings, replan
         self.slots = Slots(engine.slots)
         self.history = History()
@@ -95,12 +95,11 @@ class Queries:
 
     def start(self, query: PersistentQuery, plan: Sink) -> None:
         """Begin the life of a query that the catalog has already."""
-        store = plan.relation.store
         life = QueryLife(
             query,
             plan,
             Checkpoint(self.checkpoint(query.id)),
-            Surroundings(self.engine, self.log(store), self.bootstrap(store), self.slots, self.settings),
+            Surroundings(self.engine, self.log, self.access, self.slots, self.settings),
             lambda status: self._report(query.id, status),
         )
         self.history.note(query.id, QueryState.STARTING.value)
@@ -179,7 +178,7 @@ class Queries:
         return None
 
     def lag(self, query_id: str) -> int | None:
-        """Rows in the source's topic that the query has not read; None if it does not run. Raises STORE_UNREACHABLE."""
+        """Rows that the query has not read from its sources; None if it does not run. Raises STORE_UNREACHABLE."""
         life = self.lives.get(query_id)
         return life.lag() if life else None
 
@@ -193,13 +192,3 @@ class Queries:
             figures["rows_out"] = life.rows_out()
             figures["lag"] = life.lag()
         return figures
-
-
-def starting_offsets(plan: Sink, log: Log) -> str | None:
-    """`starting.position` as partition -> offset in JSON, fixed when the query is made; None: from the beginning."""
-    scan = next(n for n in walk(plan) if isinstance(n, Scan))
-    topic, position = scan.relation.topic, scan.starting_position
-    if position == "earliest":
-        return None
-    offsets = log.end_offsets(topic) if position == "latest" else log.offsets_at(topic, int(position))
-    return json.dumps({str(p): o for p, o in offsets.items()})

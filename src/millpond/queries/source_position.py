@@ -1,58 +1,106 @@
-"""How far a query is in the topic that it reads."""
+"""How far a query is in the topics that it reads."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from millpond.catalog.model import PersistentQuery
+from millpond.plan.nodes import Scan, Sink, scans_of
 from millpond.queries.checkpoint import Checkpoint
 from millpond.spark.run import Engine
-from millpond.stores.protocol import Log
+from millpond.stores.protocol import Log, Offsets
 
 STARTING_OFFSETS = "starting.offsets"
-"""The query's property that holds, as JSON, where it was to begin when it was made; without it, at the beginning."""
+"""The query's property that holds, as JSON, where its first scan was to begin when it was made; without it, at the
+beginning. The property of a further scan has its number behind it."""
 
 
-class SourcePosition:
-    """Where a query begins in its source's topic, and where it is. Calls may raise STORE_UNREACHABLE."""
+def starting_offsets(plan: Sink, log: Callable[[str], Log]) -> dict[str, str]:
+    """`starting.position` of each scan as partition -> offset in JSON, fixed when the query is made, by property."""
+    found = {}
+    for scan in scans_of(plan):
+        store, topic, position = log(scan.relation.store), scan.relation.topic, scan.starting_position
+        if position != "earliest":
+            ends = store.end_offsets(topic) if position == "latest" else store.offsets_at(topic, int(position))
+            found[_property(scan)] = json.dumps({str(p): o for p, o in ends.items()})
+    return found
 
-    def __init__(self, query: PersistentQuery, topic: str, log: Log, engine: Engine, checkpoint: Checkpoint) -> None:
-        self.query, self.topic, self.log, self.engine, self.checkpoint = query, topic, log, engine, checkpoint
-        self.given = query.properties.get(STARTING_OFFSETS)
+
+def _property(scan: Scan) -> str:
+    return f"{STARTING_OFFSETS}.{scan.number}" if scan.number else STARTING_OFFSETS
+
+
+class ScanPosition:
+    """Where a query begins in one of its topics, and where it is. Calls may raise STORE_UNREACHABLE."""
+
+    def __init__(self, query: PersistentQuery, scan: Scan, log: Log, engine: Engine, checkpoint: Checkpoint) -> None:
+        self.query, self.scan, self.log, self.engine, self.checkpoint = query, scan, log, engine, checkpoint
+        self.topic = scan.relation.topic
+        self.given = query.properties.get(_property(scan))
 
     def spark_start(self) -> str:
         """Spark's `startingOffsets`."""
-        return f'{{"{self.topic}": {self.given}}}' if self.given else "earliest"
+        return f"{{{json.dumps(self.topic)}: {self.given}}}" if self.given else "earliest"
 
-    def first(self) -> Mapping[int, int]:
+    def first(self) -> Offsets:
         """Partition -> the offset at which the query begins."""
         if self.given:
             return {int(p): int(o) for p, o in json.loads(self.given).items()}
         return self.log.first_offsets(self.topic)
 
-    def committed(self) -> Mapping[int, int]:
-        """Partition -> the offset after the last committed batch; empty before the first."""
-        return self.checkpoint.source_offsets().get(self.topic, {})
+    def ends(self) -> Offsets:
+        """Partition -> the offset of the next record to come."""
+        return self.log.end_offsets(self.topic)
 
-    def next(self) -> Mapping[int, int]:
+    def committed(self) -> Offsets:
+        """Partition -> the offset after the last committed batch; empty before the first."""
+        return self.checkpoint.source_offsets(self.scan.number).get(self.topic, {})
+
+    def next(self) -> Offsets:
         """Partition -> the offset that is read next: as the decoder saw it last, else as of the last commit."""
-        committed, read = self.committed(), self.engine.positions(self.query.id).get(self.topic, {})
+        committed, read = self.committed(), self.engine.positions(self.query.id).get(self.scan.number, {})
         return {p: max(committed.get(p, 0), read.get(p, 0)) for p in committed.keys() | read.keys()}
 
-    def before(self, ends: Mapping[int, int]) -> int:
+    def before(self, ends: Offsets) -> int:
         """Rows that are still to be read up to `ends`."""
         return self._distance(self.next(), ends)
 
-    def uncommitted_before(self, ends: Mapping[int, int]) -> int:
+    def uncommitted_before(self, ends: Offsets) -> int:
         """Rows up to `ends` that are not in a committed batch."""
         return self._distance(self.committed(), ends)
 
-    def _distance(self, done: Mapping[int, int], ends: Mapping[int, int]) -> int:
+    def _distance(self, done: Offsets, ends: Offsets) -> int:
         if ends.keys() - done.keys():
             done = {**self.first(), **done}
         return sum(max(0, end - done.get(p, 0)) for p, end in ends.items())
 
+
+class SourcePosition:
+    """Where a query is in all of its topics. Ends are by the number of the scan. Calls may raise STORE_UNREACHABLE."""
+
+    def __init__(self, scans: Sequence[ScanPosition]) -> None:
+        self.scans = scans
+
+    def spark_starts(self) -> dict[int, str]:
+        """Spark's `startingOffsets` of each scan."""
+        return {s.scan.number: s.spark_start() for s in self.scans}
+
+    def ends(self) -> dict[int, Offsets]:
+        return {s.scan.number: s.ends() for s in self.scans}
+
+    def partitions(self) -> int:
+        """How many partitions the query reads."""
+        return sum(map(len, self.ends().values()))
+
+    def before(self, ends: Mapping[int, Offsets]) -> int:
+        """Rows that are still to be read up to `ends`."""
+        return sum(s.before(ends.get(s.scan.number, {})) for s in self.scans)
+
+    def uncommitted_before(self, ends: Mapping[int, Offsets]) -> int:
+        """Rows up to `ends` that are not in a committed batch."""
+        return sum(s.uncommitted_before(ends.get(s.scan.number, {})) for s in self.scans)
+
     def waiting(self) -> int:
         """Rows that are still to be read."""
-        return self.before(self.log.end_offsets(self.topic))
+        return self.before(self.ends())

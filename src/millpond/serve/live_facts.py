@@ -55,9 +55,10 @@ class LiveFacts(Facts):
         query = self.catalog.query(query_id)
         if query is None or query.state is not QueryState.TERMINATED:
             return {}
-        offsets = Checkpoint(self.queries.checkpoint(query_id)).source_offsets()
         known = {r.topic: r.id for s in query.sources if (r := self.catalog.relation_by_id(s))}
-        return {known[topic]: json.dumps(parts) for topic, parts in offsets.items() if topic in known}
+        sources = Checkpoint(self.queries.checkpoint(query_id)).sources()
+        found = [(topic, parts) for offsets in sources for topic, parts in offsets.items()]
+        return {known[topic]: json.dumps(parts) for topic, parts in found if topic in known}
 
     def query_history(self, query_id: str) -> Sequence[QueryEvent]:
         return [QueryEvent(e.at, e.state, e.message) for e in self.queries.history.of(query_id)]

@@ -14,7 +14,8 @@ from millpond.catalog.model import PersistentQuery, QueryState, Relation
 from millpond.errors import MillpondError
 from millpond.plan import stages as sg
 from millpond.plan.pruning import prune_scan
-from millpond.queries.registry import Queries, starting_offsets
+from millpond.queries.registry import Queries
+from millpond.queries.source_position import starting_offsets
 from millpond.serve.values import rows_to_records
 from millpond.stores.protocol import Log, NewRecord
 
@@ -188,8 +189,7 @@ class Runner:
 
     def _start_query(self, stage: sg.StartQuery, effects: Effects) -> None:
         plan = prune_scan(stage.plan)
-        offsets = starting_offsets(plan, self.log(plan.relation.store))
-        properties = {**stage.query.properties, **({"starting.offsets": offsets} if offsets else {})}
+        properties = {**stage.query.properties, **starting_offsets(plan, self.log)}
         query = replace(stage.query, properties=properties)
         self.catalog.create_query(query)
         effects.undo.append(lambda: self._unstart(query.id))

@@ -29,8 +29,8 @@ def decode(
     query_id: str,
     error_handling: str = "LOG",
     dead_letter_topic: str | None = None,
-    bootstrap: str = "",
     producer: Mapping[str, str] | None = None,
+    scan: int = 0,
     needed: Collection[str] | None = None,
     of_key: bool = False,
     record: Sequence[str] = RECORD,
@@ -38,18 +38,18 @@ def decode(
     """A struct of the `needed` columns (None: all) of a Kafka record's value, or of its key.
 
     All `columns` are type-checked, the needed ones built. The struct is NULL for a null value, and for one
-    that does not decode; `error_handling` says what happens to that record: LOG (to `dead_letter_topic` at
-    `bootstrap`), IGNORE (it is counted) or TERMINATE (the query fails). Text of timestamps is read in both
-    formats, whatever `timestamp_format` is. `producer` holds further settings of the dead letters' producer.
+    that does not decode; `error_handling` says what happens to that record: LOG (to `dead_letter_topic`, with the
+    Java client's settings `producer`), IGNORE (it is counted) or TERMINATE (the query fails). Text of timestamps is
+    read in both formats, whatever `timestamp_format` is. `scan` is the number of the scan whose progress this is.
     """
     jvm = _jvm()
     names = [c.name for c in columns if needed is None or c.name in needed]
-    settings = {"bootstrap.servers": bootstrap, **(producer or {})}
-    topic = dead_letter_topic if bootstrap and dead_letter_topic else None
-    bad_records = jvm.io.millpond.BadRecords(error_handling.upper(), query_id, topic, settings)
+    topic = dead_letter_topic if producer and dead_letter_topic else None
+    bad_records = jvm.io.millpond.BadRecords(error_handling.upper(), query_id, topic, dict(producer or {}))
     schema = _schema(columns, value_format)
     java_columns = [_java(F.col(name)) for name in record]
-    return ClassicColumn(jvm.io.millpond.Codec.decode(schema, names, value_format, of_key, bad_records, java_columns))
+    java = jvm.io.millpond.Codec.decode(schema, names, value_format, of_key, scan, bad_records, java_columns)
+    return ClassicColumn(java)
 
 
 def encode_value(
@@ -118,12 +118,12 @@ def late_rows(query_id: str) -> int:
     return int(_jvm().io.millpond.Progress.late(query_id))
 
 
-def read_positions(query_id: str) -> dict[str, dict[int, int]]:
-    """Topic -> partition -> the offset after the last record read since `forget_positions`."""
-    found: dict[str, dict[int, int]] = {}
+def read_positions(query_id: str) -> dict[int, dict[int, int]]:
+    """Number of the scan -> partition -> the offset after the last record read since `forget_positions`."""
+    found: dict[int, dict[int, int]] = {}
     for line in str(_jvm().io.millpond.Progress.positions(query_id)).splitlines():
-        partition, offset, topic = line.split(" ", 2)
-        found.setdefault(topic, {})[int(partition)] = int(offset)
+        scan, partition, offset = map(int, line.split(" "))
+        found.setdefault(scan, {})[partition] = offset
     return found
 
 

@@ -80,8 +80,8 @@ class SparkEngine:
             "dead_letters_lost": codec.lost_dead_letters(query_id),
         }
 
-    def positions(self, query_id: str) -> dict[str, dict[int, int]]:
-        """Topic -> partition -> the offset after the last record that the present run has decoded; empty before."""
+    def positions(self, query_id: str) -> dict[int, dict[int, int]]:
+        """Number of the scan -> partition -> the offset after the last record that the present run has decoded."""
         return codec.read_positions(query_id)
 
     def forget(self, query_id: str) -> None:

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from millpond.plan.dead_letters import DeadLetterPlace
 from millpond.plan.nodes import Sink
+from millpond.stores.access import StoreAccess
 
 SHUFFLE_PARTITIONS = 2
 """Tasks after a shuffle: each holds a slot for as long as its query runs; more cores want more."""
@@ -18,16 +20,20 @@ class Run:
     """What one start of a query needs to know besides its plan."""
 
     query_id: str
-    bootstrap: str
-    starting_offsets: str = "earliest"
-    """Spark's startingOffsets: earliest, latest, or JSON; only the very first start looks at it."""
+    stores: Mapping[str, StoreAccess] = field(default_factory=dict)
+    """Every store that the plan or its dead letters name."""
+    starting_offsets: Mapping[int, str] = field(default_factory=dict)
+    """Spark's startingOffsets by the number of the scan: earliest (if it is not in here), latest, or JSON.
+
+    Only the very first start looks at it.
+    """
     max_rows: int | None = None
     """Rows that one micro-batch takes at most; None: everything that is there, and always in real time."""
     real_time: bool = False
     skip_written: bool = False
     """This run may meet rows that were written before a crash: leave them out of the sink."""
-    dead_letter_topic: str = ""
-    producer: dict[str, str] = field(default_factory=dict)
+    dead_letters: Mapping[int, DeadLetterPlace] = field(default_factory=dict)
+    """By the number of the scan; one that is not in here keeps none."""
 
 
 Trigger = Mapping[str, Any]
@@ -73,8 +79,8 @@ class Engine(Protocol):
         """Counts of a query since the server started: rows_in, late_rows, dead_letters, dead_letters_lost."""
         ...
 
-    def positions(self, query_id: str) -> Mapping[str, Mapping[int, int]]:
-        """Topic -> partition -> the offset after the last record that the present run has decoded; empty before."""
+    def positions(self, query_id: str) -> Mapping[int, Mapping[int, int]]:
+        """Number of the scan -> partition -> the offset after the last record that the present run has decoded."""
         ...
 
     def forget(self, query_id: str) -> None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
-from millpond.catalog.model import RelationKind
+from millpond.catalog.model import KAFKA_TYPES, RelationKind
 from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, Kind, Sink
 from millpond.spark.codec import encode_key, encode_value, skip_written
 from millpond.spark.expressions import to_spark
@@ -18,6 +18,8 @@ from millpond.spark.run import Run
 from millpond.spark.source import DELETED, POSITION
 from millpond.stores.formats.records import ROW_KEY
 
+Writer: TypeAlias = Callable[[Sink, DataFrame, Run], DataStreamWriter]
+"""A stream writer with its format and options; checkpoint, mode, name and trigger are the same for all."""
 CATCH_UP_PRODUCER = {"linger.ms": "20", "batch.size": "262144", "compression.type": "lz4"}
 REAL_TIME_PRODUCER = {"linger.ms": "0"}
 
@@ -74,17 +76,25 @@ def _header(name: str, value: SparkColumn) -> SparkColumn:
 def start_writing(
     node: Sink, frame: DataFrame, run: Run, checkpoint: str, trigger: Mapping[str, Any]
 ) -> StreamingQuery:
-    """Start the streaming query that writes `frame`'s records to the sink's topic."""
+    """Start the streaming query that writes `frame`'s records to the sink's topic, in whatever kind of store."""
+    writer = WRITERS[run.stores[node.relation.store].type](node, frame, run)
+    writer = writer.option("checkpointLocation", checkpoint).outputMode("update").queryName(_name(run))
+    return writer.trigger(**trigger).start()
+
+
+def _kafka_writer(node: Sink, frame: DataFrame, run: Run) -> DataStreamWriter:
     producer = {
         **(REAL_TIME_PRODUCER if run.real_time else CATCH_UP_PRODUCER),
         **dict(node.producer),
-        "bootstrap.servers": run.bootstrap,
+        **run.stores[node.relation.store].options,
         "acks": "all",
     }
     writer = frame.writeStream.format("kafka").option("topic", node.relation.topic).option("includeHeaders", "true")
-    writer = writer.options(**{f"kafka.{k}": v for k, v in producer.items()})
-    writer = writer.option("checkpointLocation", checkpoint).outputMode("update").queryName(_name(run))
-    return writer.trigger(**trigger).start()
+    return writer.options(**{f"kafka.{k}": v for k, v in producer.items()})
+
+
+WRITERS: dict[str, Writer] = dict.fromkeys(KAFKA_TYPES, _kafka_writer)
+"""How each type of store is written."""
 
 
 def _name(run: Run) -> str:

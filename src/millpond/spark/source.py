@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, TypeAlias
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from millpond.catalog.model import Relation
+from millpond.catalog.model import KAFKA_TYPES, Relation
 from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, ROWTIME, TOPIC, Kind, Scan
 from millpond.spark.codec import RECORD, decode
 from millpond.spark.run import Run
@@ -24,12 +24,20 @@ POSITION = "__position"
 """Of an unnested row: its own place in the source partition, instead of its record's offset."""
 
 
+Reader: TypeAlias = Callable[[SparkSession, Scan, Run], DataFrame]
+"""Gives the raw records of a scan's topic: the columns `RECORD` and `timestamp`, as Kafka's source names them."""
+
+
 def read_records(spark: SparkSession, scan: Scan, run: Run) -> DataFrame:
-    """The raw records of the scan's topic."""
+    """The raw records of the scan's topic, from whatever kind of store."""
+    return READERS[run.stores[scan.relation.store].type](spark, scan, run)
+
+
+def _read_kafka(spark: SparkSession, scan: Scan, run: Run) -> DataFrame:
     options = {
-        "kafka.bootstrap.servers": run.bootstrap,
+        **{f"kafka.{key}": value for key, value in run.stores[scan.relation.store].options.items()},
         "subscribe": scan.relation.topic,
-        "startingOffsets": run.starting_offsets,
+        "startingOffsets": run.starting_offsets.get(scan.number, "earliest"),
         "includeHeaders": "false",
         "failOnDataLoss": "true",
         "groupIdPrefix": f"millpond-{run.query_id[:8]}",
@@ -37,6 +45,10 @@ def read_records(spark: SparkSession, scan: Scan, run: Run) -> DataFrame:
     if run.max_rows and not run.real_time:
         options["maxOffsetsPerTrigger"] = str(run.max_rows)
     return spark.readStream.format("kafka").options(**options).load()
+
+
+READERS: dict[str, Reader] = dict.fromkeys(KAFKA_TYPES, _read_kafka)
+"""How each type of store is read."""
 
 
 def decoded(records: DataFrame, scan: Scan, run: Run) -> DataFrame:
@@ -57,14 +69,16 @@ def decoded(records: DataFrame, scan: Scan, run: Run) -> DataFrame:
 
 
 def _decode(columns: Sequence[Column], record_format: str, scan: Scan, run: Run, **options: Any) -> SparkColumn:
+    letters = run.dead_letters.get(scan.number)
     return decode(
         columns=columns,
         value_format=record_format,
         timestamp_format=scan.relation.timestamp_format,
         error_handling=scan.error_handling,
-        dead_letter_topic=run.dead_letter_topic,
-        bootstrap=run.bootstrap,
+        dead_letter_topic=letters.topic if letters else None,
+        producer=run.stores[letters.store].options if letters else None,
         query_id=run.query_id,
+        scan=scan.number,
         **options,
     )
 

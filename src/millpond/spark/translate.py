@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
@@ -26,15 +26,13 @@ from millpond.spark.aggregates import WINDOW, aggregate
 from millpond.spark.expressions import to_spark
 from millpond.spark.run import Run
 from millpond.spark.sink import records
-from millpond.spark.source import DELETED, POSITION, decoded, read_records
+from millpond.spark.source import DELETED, POSITION, Reader, decoded, read_records
 from millpond.spark.type_names import quote
 from millpond.spark.types import to_spark_type
 from millpond.types import Column
 
 ORDINAL_BITS = 20
 """An unnested row's position is its record's offset and, below it, its place in the array: 2^20 elements a record."""
-
-Reader: TypeAlias = Callable[[SparkSession, Scan, Run], DataFrame]
 
 
 class Translator:

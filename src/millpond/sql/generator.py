@@ -8,7 +8,7 @@ from typing import ClassVar
 from sqlglot import exp
 from sqlglot.generator import Generator
 
-from millpond.sql.nodes import FieldAccess, SourceProperties, WindowSource
+from millpond.sql.nodes import FieldAccess, SourceProperties, WindowSource, Within
 from millpond.sql.statements import Properties, PropertyValue
 from millpond.sql.type_trees import type_of
 
@@ -37,6 +37,8 @@ def property_value(value: PropertyValue) -> str:
 
 def duration(milliseconds: int) -> str:
     """The shortest `n UNIT`."""
+    if milliseconds == 0:
+        return "0 SECONDS"
     unit, factor = next((u, f) for u, f in _UNITS if milliseconds % f == 0)
     amount = milliseconds // factor
     return f"{amount} {unit}{'' if amount == 1 else 'S'}"
@@ -49,6 +51,7 @@ class MillpondGenerator(Generator):
         **Generator.TRANSFORMS,
         WindowSource: lambda self, node: self.windowsource_sql(node),
         SourceProperties: lambda self, node: self.sourceproperties_sql(node),
+        Within: lambda self, node: self.within_sql(node),
         FieldAccess: lambda self, node: self.fieldaccess_sql(node),
     }
 
@@ -78,6 +81,21 @@ class MillpondGenerator(Generator):
 
     def sourceproperties_sql(self, node: SourceProperties) -> str:
         return f" WITH {property_list(node.args['properties'])}"
+
+    def join_sql(self, expression: exp.Join, join_op: str | None = None) -> str:
+        within = expression.args.get("within")
+        if within is None:
+            return super().join_sql(expression)
+        plain = expression.copy()
+        plain.set("within", None)
+        words, join, rest = super().join_sql(plain).partition("JOIN ")
+        right = self.sql(expression, "this")
+        return f"{words}{join}{right}{self.sql(within)}{rest.removeprefix(right)}"
+
+    def within_sql(self, node: Within) -> str:
+        before, after, grace = node.args["before"], node.args["after"], node.args.get("grace")
+        span = duration(before) if before == after else f"({duration(before)}, {duration(after)})"
+        return f" WITHIN {span}" + (f" GRACE PERIOD {duration(grace)}" if grace is not None else "")
 
     def fieldaccess_sql(self, node: FieldAccess) -> str:
         return f"{self.sql(node, 'this')}->{self.sql(node, 'field')}"

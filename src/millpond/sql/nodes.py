@@ -33,6 +33,16 @@ class WindowSource(exp.Expression):
     }
 
 
+class Within(exp.Expression):
+    """How far apart in time the rows of an interval join may be, in whole milliseconds as int; on exp.Join.
+
+    The right row is at most `before` earlier and `after` later than the left one; `grace` is waited longer for rows
+    that come late, None: as long as the join does by itself.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {"before": True, "after": True, "grace": False}
+
+
 class FieldAccess(exp.Expression):
     """`struct->field`: `this` is the struct, `field` an exp.Identifier."""
 

@@ -100,7 +100,6 @@ STATEMENTS: dict[str, str] = {
 }
 
 CLAUSES: dict[str, str] = {
-    "WITHIN": "Join materialized views in a SELECT; joins of streams are not there yet.",
     "MATCH_RECOGNIZE": "Patterns are not there yet.",
     "LATERAL": "Write CROSS JOIN UNNEST(array) AS t(v).",
     "PIVOT": "Use SUM(CASE WHEN ... THEN ... END) for each column.",
@@ -140,7 +139,6 @@ CLAUSES: dict[str, str] = {
 }
 
 _FEATURES = {
-    "WITHIN": "JOIN ... WITHIN",
     "OVER": "A window function (OVER)",
     "WITHIN GROUP": "WITHIN GROUP (ORDER BY ...)",
     "FILTER": "FILTER (WHERE ...) after an aggregate",

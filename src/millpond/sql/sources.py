@@ -7,7 +7,7 @@ from sqlglot import exp
 from millpond.sql import expressions, select
 from millpond.sql.cursor import Cursor
 from millpond.sql.names import identifier_node
-from millpond.sql.nodes import SourceProperties, WindowSource
+from millpond.sql.nodes import SourceProperties, WindowSource, Within
 from millpond.sql.properties import with_list
 
 _MILLISECONDS = {"MILLISECOND": 1, "SECOND": 1_000, "MINUTE": 60_000, "HOUR": 3_600_000, "DAY": 86_400_000}
@@ -25,7 +25,7 @@ def source(cursor: Cursor) -> exp.Expr:
             cursor.unsupported("Names for the columns of this source", "Use AS in its SELECT list.")
     if cursor.at("WITH", "("):
         tree.set("source_properties", SourceProperties(properties=with_list(cursor)))
-    if cursor.at("WITHIN") or cursor.at("MATCH_RECOGNIZE"):
+    if cursor.at("MATCH_RECOGNIZE"):
         cursor.fail()
     return tree
 
@@ -85,9 +85,15 @@ def _window(cursor: Cursor) -> WindowSource:
 
 def _duration(cursor: Cursor) -> int:
     """`n unit` in milliseconds, more than 0."""
+    span = _span(cursor)
+    if span == 0:
+        cursor.problem("A window's size and step are more than 0.", back=2)
+    return span
+
+
+def _span(cursor: Cursor) -> int:
+    """`n unit` in milliseconds."""
     amount = cursor.count("a whole number")
-    if amount == 0:
-        cursor.problem("A window's size and step are more than 0.", back=1)
     unit = cursor.key()
     factor = _MILLISECONDS.get(unit) or _MILLISECONDS.get(unit.removesuffix("S"))
     if factor is None:
@@ -119,10 +125,29 @@ def _join(cursor: Cursor) -> exp.Join | None:
         side = None
     cursor.expect("JOIN")
     right = source(cursor)
+    within = _within(cursor)
     if cursor.accept("USING"):
-        return exp.Join(this=right, side=side, using=_names(cursor))
+        return exp.Join(this=right, side=side, within=within, using=_names(cursor))
     cursor.expect("ON")
-    return exp.Join(this=right, side=side, on=expressions.expression(cursor))
+    return exp.Join(this=right, side=side, within=within, on=expressions.expression(cursor))
+
+
+def _within(cursor: Cursor) -> Within | None:
+    """WITHIN n unit | WITHIN (n unit, n unit), and after either GRACE PERIOD n unit."""
+    if not cursor.at("WITHIN"):
+        return None
+    token = cursor.advance()
+    if cursor.accept("("):
+        before = _span(cursor)
+        cursor.expect(",")
+        after = _span(cursor)
+        cursor.expect(")")
+    else:
+        before = after = _span(cursor)
+    grace = _span(cursor) if cursor.accept("GRACE", "PERIOD") else None
+    tree = Within(before=before, after=after, grace=grace)
+    cursor.marked(tree, token)
+    return tree
 
 
 def _names(cursor: Cursor) -> list[exp.Identifier]:

@@ -6,7 +6,9 @@ import threading
 
 from millpond.catalog.catalog import Catalog
 from millpond.catalog.lookup import existing_store
+from millpond.catalog.model import Store
 from millpond.errors import MillpondError
+from millpond.stores.access import StoreAccess, store_access
 from millpond.stores.connect import open_log
 from millpond.stores.protocol import Log, TopicDescription
 
@@ -23,8 +25,7 @@ class Connections:
 
     def log(self, store: str) -> Log:
         """Raises STORE_NOT_FOUND; a store that is away is found out when it is used."""
-        found = existing_store(self.catalog, store)
-        properties = {**found.properties, **self.catalog.store_secrets(store)}
+        found, properties = self._store(store)
         with self.lock:
             known = self.logs.get(store)
             if known is None or known[0] != properties:
@@ -32,9 +33,14 @@ class Connections:
                 known = self.logs[store] = (properties, open_log(found.type, properties))
             return known[1]
 
-    def bootstrap(self, store: str) -> str:
-        """The broker list."""
-        return existing_store(self.catalog, store).properties["uris"]
+    def access(self, store: str) -> StoreAccess:
+        """How a program on the JVM reaches it, with its secrets as they are now. Raises STORE_NOT_FOUND."""
+        found, properties = self._store(store)
+        return store_access(found.type, properties)
+
+    def _store(self, name: str) -> tuple[Store, dict[str, str]]:
+        found = existing_store(self.catalog, name)
+        return found, {**found.properties, **self.catalog.store_secrets(name)}
 
     def topic(self, store: str, topic: str) -> TopicDescription | None:
         """A topic's facts for the planner; None if there is no such topic."""

@@ -85,7 +85,7 @@ class FileRun:
         if skip_written:
             forget_written(self.query_id)
             mark_written(self.query_id, self._positions())
-        run = Run(self.query_id, bootstrap="", skip_written=skip_written)
+        run = Run(self.query_id, skip_written=skip_written)
         frame = Translator(self.spark, run, self._read).translate(self.plan)
         query = self._start(frame)
         query.awaitTermination()

@@ -73,6 +73,8 @@ class From:
         kind = (join.args.get("side") or join.args.get("kind") or "").upper()
         if kind not in JOINS or join.args.get("method"):
             raise refused(f"{kind} JOIN", "Use INNER, LEFT, RIGHT, FULL or CROSS JOIN.", join)
+        if join.args.get("within"):
+            raise refused("WITHIN between views", "It is for streams: compare times in ON.", join.args["within"])
         left = self.scope
         self.sql += f" {JOINS[kind]} {self._source(join.this)}"
         self._joins(join.this)

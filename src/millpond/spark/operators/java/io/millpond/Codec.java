@@ -22,16 +22,23 @@ public final class Codec {
    * A struct of the needed columns from a record; null for a null key or value and for one that does not decode.
    *
    * @param schema all declared columns, as Spark's JSON of a struct
+   * @param scan number of the scan in its plan
    * @param record the record's key, value, topic, partition and offset
    */
   public static Column decode(
-      String schema, List<String> needed, String format, boolean ofKey, BadRecords badRecords, List<Column> record) {
+      String schema,
+      List<String> needed,
+      String format,
+      boolean ofKey,
+      int scan,
+      BadRecords badRecords,
+      List<Column> record) {
     StructType struct = struct(schema);
     Set<String> names = new HashSet<>(needed);
     RecordForm form = format.equals("json") ? new JsonForm(struct, names) : new PrimitiveForm(struct);
     StructType result = format.equals("json") ? JsonStructReader.resultType(struct, names) : struct;
     String part = ofKey ? "key" : "value";
-    Decoder decoder = new Decoder(form, ofKey, badRecords, format + " " + part + " as " + result.sql());
+    Decoder decoder = new Decoder(form, ofKey, scan, badRecords, format + " " + part + " as " + result.sql());
     return call(decoder, "decode", result, record, false);
   }
 

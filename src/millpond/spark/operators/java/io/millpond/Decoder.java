@@ -17,14 +17,16 @@ public final class Decoder implements Serializable {
 
   private final RecordForm form;
   private final boolean ofKey;
+  private final int scan;
   private final BadRecords badRecords;
   private final String description;
   /** Of the partition that this task reads. */
   private transient Progress.Cell progress;
 
-  Decoder(RecordForm form, boolean ofKey, BadRecords badRecords, String description) {
+  Decoder(RecordForm form, boolean ofKey, int scan, BadRecords badRecords, String description) {
     this.form = form;
     this.ofKey = ofKey;
+    this.scan = scan;
     this.badRecords = badRecords;
     this.description = description;
   }
@@ -37,7 +39,7 @@ public final class Decoder implements Serializable {
   public InternalRow decode(byte[] key, byte[] value, UTF8String topic, int partition, long offset) {
     byte[] bytes = ofKey ? key : value;
     if (!ofKey) {
-      note(topic, partition, offset);
+      note(partition, offset);
     }
     if (bytes == null) {
       return null;
@@ -54,9 +56,9 @@ public final class Decoder implements Serializable {
     }
   }
 
-  private void note(UTF8String topic, int partition, long offset) {
+  private void note(int partition, long offset) {
     if (progress == null || progress.partition != partition) {
-      progress = Progress.cell(badRecords.queryId(), String.valueOf(topic), partition);
+      progress = Progress.cell(badRecords.queryId(), scan, partition);
     }
     progress.read(offset);
   }

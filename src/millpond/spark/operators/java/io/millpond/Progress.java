@@ -16,6 +16,8 @@ public final class Progress {
 
   private Progress() {}
 
+  private record Place(int scan, int partition) {}
+
   /** What one partition's task writes. */
   static final class Cell {
     final int partition;
@@ -36,9 +38,9 @@ public final class Progress {
 
   private static final class Query {
     /** Rows outlive a start of the query, positions do not: after a failure it reads some records again. */
-    final Map<String, AtomicLong> rows = new ConcurrentHashMap<>();
+    final Map<Place, AtomicLong> rows = new ConcurrentHashMap<>();
     final AtomicLong late = new AtomicLong();
-    volatile Map<String, Cell> cells = new ConcurrentHashMap<>();
+    volatile Map<Place, Cell> cells = new ConcurrentHashMap<>();
   }
 
   /** Counts what the watermark dropped, of every query whose name begins with its id and a slash. */
@@ -77,11 +79,11 @@ public final class Progress {
     return query(queryId).late.get();
   }
 
-  /** Lines of partition, next offset and topic. */
+  /** Lines of the scan's number, partition and next offset. */
   public static String positions(String queryId) {
     return query(queryId).cells.entrySet().stream()
         .filter(e -> e.getValue().next.get() > 0)
-        .map(e -> e.getValue().partition + " " + e.getValue().next.get() + " " + topic(e.getKey()))
+        .map(e -> e.getKey().scan + " " + e.getKey().partition + " " + e.getValue().next.get())
         .collect(Collectors.joining("\n"));
   }
 
@@ -90,15 +92,12 @@ public final class Progress {
     QUERIES.remove(queryId);
   }
 
-  static Cell cell(String queryId, String topic, int partition) {
+  /** @param scan number of the scan in its plan: two scans may read one topic */
+  static Cell cell(String queryId, int scan, int partition) {
     Query query = query(queryId);
-    String place = partition + ":" + topic;
+    Place place = new Place(scan, partition);
     AtomicLong rows = query.rows.computeIfAbsent(place, p -> new AtomicLong());
     return query.cells.computeIfAbsent(place, p -> new Cell(partition, rows));
-  }
-
-  private static String topic(String place) {
-    return place.substring(place.indexOf(':') + 1);
   }
 
   private static Query query(String queryId) {

@@ -1,0 +1,27 @@
+"""How programs on the JVM reach a store: its type, and the settings of its client."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from millpond.catalog.model import KAFKA_TYPES
+from millpond.stores.java_client import java_client_config
+
+
+@dataclass(frozen=True, slots=True)
+class StoreAccess:
+    """`options` hold secrets, so they are never shown. Of a Kafka store they are the Java client's settings."""
+
+    type: str
+    options: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def is_kafka(self) -> bool:
+        return self.type in KAFKA_TYPES
+
+
+def store_access(store_type: str, properties: Mapping[str, str]) -> StoreAccess:
+    """`properties` are those of CREATE STORE, secrets among them; a store that is not Kafka's gets them as they are."""
+    kind = store_type.upper()
+    return StoreAccess(kind, java_client_config(properties) if kind in KAFKA_TYPES else dict(properties))

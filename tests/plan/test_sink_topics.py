@@ -1,0 +1,75 @@
+"""What a new query's topics are like, and in which stores: inferred where the source says it, else asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from millpond.errors import MillpondError
+from millpond.plan import stages as sg
+from millpond.plan.dead_letters import dead_letter_places
+from tests.catalog.examples import KAFKA
+from tests.plan.planning import Session, Topic, stage_of, stages_of
+
+STORES = ("CONFLUENT_KAFKA", "KINESIS", "KINESIS")
+
+
+@pytest.fixture
+def session() -> Session:
+    """The stream `clicks` in `kafka`, and `taps` in `k1`, which is not Kafka's."""
+    made = Session(topics={"clicks": Topic(4, 3), "taps": Topic(8, 1)})
+    for number, kind in enumerate(STORES):
+        made.catalog.create_store(replace(KAFKA, name=f"k{number}", type=kind))
+    made.run("CREATE STREAM clicks (url VARCHAR) WITH ('value.format' = 'json')")
+    made.run("CREATE STREAM taps (url VARCHAR) WITH ('value.format' = 'json', 'store' = 'k1')")
+    return made
+
+
+def topics(session: Session, sql: str) -> list[tuple[str, str, int | None, int | None]]:
+    return [(s.store, s.topic, s.partitions, s.replicas) for s in stages_of(session.plan(sql), sg.EnsureTopic)]
+
+
+def test_a_topic_in_another_store_of_the_same_kind_is_like_the_sources(session: Session) -> None:
+    sql = "CREATE STREAM copy WITH ('store' = 'k0') AS SELECT * FROM clicks"
+    letters = ("k0", "dead-letters.default.public.copy", None, None)
+    assert topics(session, sql) == [("k0", "copy", 4, 3), letters]
+
+
+@pytest.mark.parametrize(
+    ("given", "missing"), [("", "topic.partitions"), (", 'topic.partitions' = 2", "topic.replicas")]
+)
+def test_what_another_kind_of_store_does_not_say_must_be_given(session: Session, given: str, missing: str) -> None:
+    with pytest.raises(MillpondError) as caught:
+        session.plan(f"CREATE STREAM copy WITH ('store' = 'kafka'{given}) AS SELECT * FROM taps")
+    assert caught.value.name == "MISSING_PROPERTY" and f"'{missing}'" in str(caught.value)
+
+
+def test_given_counts_are_enough(session: Session) -> None:
+    sql = "CREATE STREAM copy WITH ('topic.partitions' = 2, 'topic.replicas' = 1) AS SELECT * FROM taps"
+    assert topics(session, sql)[0] == ("kafka", "copy", 2, 1)
+
+
+def test_a_topic_that_is_there_needs_no_counts(session: Session) -> None:
+    session.topics = {**session.topics, "copy": Topic(7, 1)}
+    assert topics(session, "CREATE STREAM copy AS SELECT * FROM taps")[0] == ("kafka", "copy", None, None)
+
+
+def test_a_views_own_topic_needs_no_counts(session: Session) -> None:
+    found = topics(session, "CREATE MATERIALIZED VIEW v AS SELECT url, count(*) AS n FROM taps GROUP BY url")
+    assert found[0][2:] == (None, None)
+
+
+COUNTS = "'topic.partitions' = 1, 'topic.replicas' = 1"
+LETTERS = {
+    f"CREATE STREAM a WITH ({COUNTS}) AS SELECT * FROM taps": "kafka",
+    f"CREATE STREAM a WITH ('store' = 'k1', {COUNTS}) AS SELECT * FROM clicks": "kafka",
+    "CREATE STREAM a WITH ('store' = 'k2') AS SELECT * FROM taps": "kafka",
+    "CREATE STREAM a AS SELECT * FROM clicks WITH ('source.deserialization.error.log.store' = 'k0')": "k0",
+}
+
+
+@pytest.mark.parametrize(("sql", "store"), LETTERS.items())
+def test_dead_letters_are_kept_in_a_store_of_kafkas(session: Session, sql: str, store: str) -> None:
+    places = dead_letter_places(stage_of(session.plan(sql), sg.StartQuery).plan)
+    assert [p.store for p in places] == [store]
