@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 JVM_SOURCES := $(shell find src/millpond/jvm src/millpond/spark/operators/java -name '*.java' -o -name 'ivy.xml')
 TEST ?= tests
 
-.PHONY: help demo server test fast spark broker lint types install install-dev soak bench docs lock clean
+.PHONY: help demo server test fast spark broker kinesis lint types install install-dev soak bench docs lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## / - /'
@@ -43,13 +43,16 @@ test: install-dev ## all tests: lint, types, then fast, Spark, broker, browser
 	@bash tests/run.sh
 
 fast: install-dev ## the tests that need no JVM and no broker
-	@$(BIN)/pytest -q -m 'not spark and not broker and not browser' $(TEST)
+	@$(BIN)/pytest -q -m 'not spark and not broker and not kinesis and not browser' $(TEST)
 
 spark: install-dev ## the tests on real Spark
 	@$(BIN)/pytest -q -m 'spark and not soak' $(TEST)
 
 broker: install-dev ## the tests on a real broker
 	@$(BIN)/pytest -q -m 'broker and not soak' $(TEST)
+
+kinesis: install-dev ## the tests on Kinesis emulators
+	@$(BIN)/pytest -q -m 'kinesis and not soak' $(TEST)
 
 lint: install-dev ## ruff
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

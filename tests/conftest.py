@@ -14,6 +14,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 from millpond.embedded.broker import Broker
 from millpond.jvm.locate import broker_classpath, find_java
+from tests.kinesis_emulators import kinesis_url, moto_url
+
+__all__ = ["kinesis_url", "moto_url"]
 
 MakeTopic = Callable[..., str]
 """make(prefix="t", partitions=1, **settings) -> the name of a new topic of its own."""

@@ -1,0 +1,177 @@
+"""The shards of a stream, and how one is read: iterators, pace, faults that pass."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from millpond.stores.kinesis_aggregated import unpack
+from millpond.stores.kinesis_errors import BAD_ARGUMENT, EXPIRED_ITERATOR, NOT_THERE, code_of, passes
+
+PAUSE_SECONDS = 0.2
+"""Between two GetRecords of a shard that has more: AWS allows five a second."""
+IDLE_PAUSE_SECONDS = 0.4
+"""At a shard's tip: two readers fit into what AWS allows. Longer is later, shorter throttles the others."""
+LONGEST_BACKOFF_SECONDS = 8.0
+MOST_RECORDS = 10_000
+"""What one GetRecords gives at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """A shard as ListShards tells it. `last`: its last sequence number, None while it is open."""
+
+    id: str
+    parents: tuple[str, ...]
+    first: str
+    last: str | None
+
+    @property
+    def number(self) -> int:
+        return shard_number(self.id)
+
+
+class ShardRecord(NamedTuple):
+    """One record of a shard; those of an aggregate share a sequence number. `arrived`: epoch milliseconds."""
+
+    sequence: str
+    partition_key: str
+    data: bytes
+    arrived: int
+
+
+def shard_number(shard_id: str) -> int:
+    """The number in a shard's id: `shardId-000000000012` is 12."""
+    return int(shard_id.rpartition("-")[2])
+
+
+def list_shards(client: Any, stream: str) -> list[Shard]:
+    """All shards that are open or still retained, parents first (a child's number is the larger one)."""
+    found: list[Shard] = []
+    arguments: dict[str, Any] = {"StreamName": stream}
+    while True:
+        answer = client.list_shards(**arguments)
+        found += [_shard(raw) for raw in answer["Shards"]]
+        if not answer.get("NextToken"):
+            return sorted(found, key=lambda shard: shard.number)
+        arguments = {"NextToken": answer["NextToken"]}
+
+
+def _shard(raw: Mapping[str, Any]) -> Shard:
+    parents = (raw.get("ParentShardId"), raw.get("AdjacentParentShardId"))
+    span = raw["SequenceNumberRange"]
+    return Shard(
+        raw["ShardId"],
+        tuple(p for p in parents if p),
+        span["StartingSequenceNumber"],
+        span.get("EndingSequenceNumber"),
+    )
+
+
+def readable(shards: Iterable[Shard], ended: Callable[[str], bool]) -> list[Shard]:
+    """The shards that may be read now: not read to their end yet, and all parents that are still there are."""
+    there = list(shards)
+    ids = {shard.id for shard in there}
+    return [s for s in there if not ended(s.id) and all(p not in ids or ended(p) for p in s.parents)]
+
+
+@dataclass(slots=True)
+class Place:
+    """Where reading a shard goes on: behind `after`, a record's sequence number; empty: at what is retained.
+
+    `count`: records read before, since reading began. `ended`: the shard is closed and has been read to its end.
+    """
+
+    after: str = ""
+    count: int = 0
+    ended: bool = False
+
+
+class ShardCursor:
+    """Reads one shard, no quicker than Kinesis allows. Not for two threads at once."""
+
+    def __init__(
+        self, client: Any, stream: str, shard: Shard, place: Place, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.client, self.stream, self.shard, self.place, self.clock = client, stream, shard, place, clock
+        self.due = 0.0
+        """Not before this moment of `clock` the next call."""
+        self.behind_ms: int | None = None
+        """How old the record is that is read next, as of the last answer; 0 at the tip; None before the first."""
+        self.failures = 0
+        self.moved_to_first = False
+        """The place was not there any more: reading went on at the first record that is retained."""
+        self._iterator = ""
+
+    def fetch(self, most: int = MOST_RECORDS) -> list[ShardRecord]:
+        """The next records, perhaps none: also if a fault passes by itself, which makes the next call later.
+
+        Raises what does not pass: botocore's errors, for `kinesis_errors.named`.
+        """
+        try:
+            answer = self._ask(min(most, MOST_RECORDS))
+        except Exception as error:
+            if code_of(error) == EXPIRED_ITERATOR:
+                self._iterator = ""
+                return []
+            if not passes(error):
+                raise
+            self.failures += 1
+            self.due = self.clock() + backoff(self.failures)
+            return []
+        self.failures = 0
+        return self._taken(answer)
+
+    def _ask(self, most: int) -> Mapping[str, Any]:
+        if not self._iterator:
+            self._iterator = self._open()
+        answer: Mapping[str, Any] = self.client.get_records(ShardIterator=self._iterator, Limit=most)
+        return answer
+
+    def _taken(self, answer: Mapping[str, Any]) -> list[ShardRecord]:
+        records: list[ShardRecord] = []
+        for raw in answer["Records"]:
+            arrived = int(raw["ApproximateArrivalTimestamp"].timestamp() * 1000)
+            unpacked = unpack(raw["PartitionKey"], raw["Data"])
+            records += [ShardRecord(raw["SequenceNumber"], key, data, arrived) for key, data in unpacked]
+            self.place.after = raw["SequenceNumber"]
+        self.place.count += len(records)
+        self.behind_ms = int(answer.get("MillisBehindLatest") or 0)
+        self._iterator = answer.get("NextShardIterator") or ""
+        at_tip = not records and self.behind_ms == 0
+        # An emulator may hand out iterators of a closed shard for ever: at its tip it has ended, too.
+        self.place.ended = not self._iterator or (at_tip and self.shard.last is not None)
+        self.due = self.clock() + (IDLE_PAUSE_SECONDS if at_tip else PAUSE_SECONDS)
+        return records
+
+    def _open(self) -> str:
+        """An iterator at the place. One that is not there any more is replaced by what is retained."""
+        after = self.place.after
+        if not after:
+            return self._iterator_at("TRIM_HORIZON")
+        try:
+            return self._iterator_at("AFTER_SEQUENCE_NUMBER", StartingSequenceNumber=after)
+        except Exception as error:
+            if code_of(error) not in (NOT_THERE, *BAD_ARGUMENT):
+                raise
+        try:  # a place that was chosen by time lies just before a record, not on one
+            following = str(int(after) + 1)
+            return self._iterator_at("AT_SEQUENCE_NUMBER", StartingSequenceNumber=following)
+        except Exception as error:
+            if code_of(error) not in (NOT_THERE, *BAD_ARGUMENT):
+                raise
+        iterator = self._iterator_at("TRIM_HORIZON")
+        self.moved_to_first, self.place.after = True, ""
+        return iterator
+
+    def _iterator_at(self, kind: str, **where: Any) -> str:
+        arguments = {"StreamName": self.stream, "ShardId": self.shard.id, "ShardIteratorType": kind, **where}
+        return str(self.client.get_shard_iterator(**arguments)["ShardIterator"])
+
+
+def backoff(failures: int) -> float:
+    """Seconds to wait after so many failures in a row: doubling, with jitter, so that readers do not march in step."""
+    return float(min(PAUSE_SECONDS * 2**failures, LONGEST_BACKOFF_SECONDS) * random.uniform(0.5, 1))
