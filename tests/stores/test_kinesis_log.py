@@ -55,6 +55,20 @@ def test_a_stream_is_made_listed_described_and_deleted(log: KinesisLog, name: st
     assert name not in log.topics()
 
 
+def test_a_stream_gets_other_shards_and_another_retention(log: KinesisLog, name: str) -> None:
+    log.create(name, 1, config={"retention.hours": "48"})
+    log.alter(name, 2, {"retention.hours": "72"})
+    assert (log.describe(name).partitions, log.describe(name).config["retention.hours"]) == (2, "72")
+
+
+def test_a_store_is_checked(log: KinesisLog) -> None:
+    log.check()
+    for url, error in (("http://127.0.0.1:1", "STORE_CONNECTION_REFUSED"), ("http://no.invalid", "STORE_HOST_UNKNOWN")):
+        with pytest.raises(MillpondError) as caught:
+            open_kinesis(url).check()
+        assert caught.value.name == error
+
+
 @pytest.mark.parametrize(
     "call",
     [

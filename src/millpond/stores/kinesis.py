@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from millpond.errors import MillpondError
 from millpond.stores.kinesis_client import CALLS_AT_ONCE, KinesisSettings, kinesis_client
-from millpond.stores.kinesis_errors import IN_USE, code_of, named, passes
+from millpond.stores.kinesis_errors import IN_USE, code_of, named, passes, unreached
 from millpond.stores.kinesis_reader import KinesisReader, offset_of
 from millpond.stores.kinesis_shards import Place, Shard, ShardCursor, backoff, list_shards, shard_number
 from millpond.stores.kinesis_writer import StreamWriter, partition_key
@@ -24,7 +24,6 @@ WINDOWS_SECONDS = (10, 120, 3600)
 """How far back the last record of an idle shard is looked for, before all that is retained is read."""
 DEFAULT_RETENTION_HOURS = 24
 STREAM_NAME = re.compile(r"[A-Za-z0-9._-]{1,128}")
-SETTLED = ("ACTIVE", "UPDATING")
 
 
 class KinesisLog:
@@ -38,6 +37,12 @@ class KinesisLog:
         self.settings, self.timeout = settings, timeout
         self.store = settings.place
         self._pool = ThreadPoolExecutor(CALLS_AT_ONCE, thread_name_prefix="kinesis-log")
+
+    def check(self) -> None:
+        try:
+            self.client.list_streams(Limit=1)
+        except Exception as error:
+            raise unreached(error, self.store) from error
 
     def topics(self) -> list[str]:
         found: list[str] = []
@@ -76,11 +81,20 @@ class KinesisLog:
             return False
         self._until_active(topic)
         if hours != DEFAULT_RETENTION_HOURS:
-            self._call(
-                topic,
-                lambda: self.client.increase_stream_retention_period(StreamName=topic, RetentionPeriodHours=hours),
-            )
+            self._keep(topic, hours)
         return True
+
+    def alter(self, topic: str, partitions: int | None = None, config: Mapping[str, str] | None = None) -> None:
+        """More shards or fewer: Kinesis splits and merges evenly. `config` may hold `retention.hours`."""
+        there = self.describe(topic)
+        if config:
+            hours = _retention(topic, config)
+            if str(hours) != there.config["retention.hours"]:
+                self._keep(topic, hours)
+        if partitions is not None and partitions != there.partitions:
+            wanted = {"StreamName": topic, "TargetShardCount": partitions, "ScalingType": "UNIFORM_SCALING"}
+            self._call(topic, partial(self.client.update_shard_count, **wanted))
+            self._until_active(topic)
 
     def delete(self, topic: str) -> None:
         self._call(topic, lambda: self.client.delete_stream(StreamName=topic, EnforceConsumerDeletion=True))
@@ -147,9 +161,17 @@ class KinesisLog:
             raise
         return True
 
+    def _keep(self, topic: str, hours: int) -> None:
+        """Set how long records are retained."""
+        there = int(self._summary(topic)["RetentionPeriodHours"])
+        change = "increase" if hours > there else "decrease"
+        call = getattr(self.client, f"{change}_stream_retention_period")
+        self._call(topic, partial(call, StreamName=topic, RetentionPeriodHours=hours))
+        self._until_active(topic)
+
     def _until_active(self, topic: str) -> None:
         deadline = time.monotonic() + max(self.timeout, 60)
-        while self._summary(topic)["StreamStatus"] not in SETTLED:
+        while self._summary(topic)["StreamStatus"] != "ACTIVE":
             self._check(deadline)
 
     def _check(self, deadline: float) -> None:
@@ -234,4 +256,7 @@ def _retention(topic: str, config: Mapping[str, str]) -> int:
     unknown = sorted(config.keys() - {"retention.hours"})
     if unknown:
         raise MillpondError("TOPIC_REFUSED", topic=topic, reason=f"Kinesis has no setting '{unknown[0]}'")
-    return int(config.get("retention.hours", DEFAULT_RETENTION_HOURS))
+    hours = config.get("retention.hours", str(DEFAULT_RETENTION_HOURS))
+    if not hours.isdigit():
+        raise MillpondError("TOPIC_REFUSED", topic=topic, reason=f"'{hours}' is no number of hours")
+    return int(hours)

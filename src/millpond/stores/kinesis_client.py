@@ -44,10 +44,10 @@ def kinesis_settings(properties: Mapping[str, str]) -> KinesisSettings:
     key_id, secret = properties.get("kinesis.access_key_id"), properties.get("kinesis.secret_access_key")
     if bool(key_id) != bool(secret):
         lacking = "kinesis.secret_access_key" if key_id else "kinesis.access_key_id"
-        raise MillpondError("MISSING_PROPERTY", statement="CREATE STORE", name=lacking)
+        raise MillpondError("MISSING_PROPERTY", statement="CREATE STORE", name=lacking, example="'...'")
     region = _region(properties, uri)
     if region is None and endpoint is None:
-        raise MillpondError("MISSING_PROPERTY", statement="CREATE STORE", name="access_region")
+        raise MillpondError("MISSING_PROPERTY", statement="CREATE STORE", name="access_region", example="'us-east-1'")
     return KinesisSettings(
         region or EMULATED_REGION, endpoint, key_id, secret, properties.get("kinesis.session_token") or None
     )

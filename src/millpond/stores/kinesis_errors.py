@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
+from urllib.parse import urlsplit
 
 from millpond.errors import MillpondError
 
@@ -61,12 +63,33 @@ def named(error: Exception, store: str, topic: str = "") -> MillpondError:
     if code in BAD_LOGIN or _lacks_credentials(error):
         return MillpondError("STORE_LOGIN_FAILED", store=store, reason=reason)
     if code in FORBIDDEN:
-        return MillpondError("STORE_PERMISSION_DENIED", store=store, what=f"stream '{topic}'" if topic else "its streams")
+        what = f"stream '{topic}'" if topic else "its streams"
+        return MillpondError("STORE_PERMISSION_DENIED", store=store, what=what)
     if code in THROTTLED:
         return MillpondError("STORE_THROTTLED", store=store, reason=reason)
     if code in BAD_ARGUMENT or code in (IN_USE, "InvalidParameterException"):
         return MillpondError("TOPIC_REFUSED", topic=topic, reason=reason)
     return MillpondError("STORE_UNREACHABLE", store=store, reason=reason)
+
+
+def unreached(error: Exception, store: str) -> MillpondError:
+    """The named error for a store that is tried for the first time: which step fails."""
+    words = _words(error)
+    host = urlsplit(store if "://" in store else f"https://{store}").hostname or store
+    if "CERTIFICATE_VERIFY_FAILED" in words:
+        if "doesn't match" in words or "mismatch" in words:
+            return MillpondError("STORE_HOST_NAME_WRONG", store=store, host=host)
+        return MillpondError("STORE_CA_UNKNOWN", store=store, reason=words)
+    if "SSL" in type(error).__name__:
+        return MillpondError("STORE_TLS_FAILED", store=store, reason=words)
+    if not code_of(error) and is_lost_connection(error):
+        try:
+            socket.getaddrinfo(host, None)
+        except OSError as unknown:
+            return MillpondError("STORE_HOST_UNKNOWN", host=host, reason=unknown.strerror or unknown)
+        if "Could not connect" in words:
+            return MillpondError("STORE_CONNECTION_REFUSED", store=store)
+    return named(error, store)
 
 
 def _lacks_credentials(error: Exception) -> bool:

@@ -67,10 +67,15 @@ class StreamFollower:
         """Until the next shard is due."""
         return max(0.0, min([self._list_at, *(c.due for c in self._cursors.values())]) - self.clock())
 
+    def knows_all(self) -> bool:
+        """Whether Kinesis has answered for every shard that can be read, and none waits to be found."""
+        return (
+            bool(self.shards) and not self._pending() and all(c.behind_ms is not None for c in self._cursors.values())
+        )
+
     def at_tip(self) -> bool:
         """Whether every shard that can be read has been read as far as Kinesis has told last."""
-        behind = [c.behind_ms for c in self._cursors.values()]
-        return bool(self.shards) and not self._pending() and all(b == 0 for b in behind)
+        return self.knows_all() and self.behind_ms() == 0
 
     def behind_ms(self) -> int | None:
         """The age of the oldest record that is still to be read, as Kinesis has told last; None: not known yet."""
