@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 
 from millpond.api.app import create_app
@@ -57,6 +58,7 @@ class Server:
         self.settings = settings
         self.stack = ExitStack()
         self.broker: Broker | None = None
+        self.spark: Future[SparkEngine] | None = None
         self.end: Callable[[], object] = lambda: None
         """Ends `run` from any thread."""
 
@@ -67,10 +69,25 @@ class Server:
             stack.callback(self.listening.close)
             stack.enter_context(claim(self.settings.data_dir))
             check_space(self.settings.data_dir, MINIMUM_SPACE)
+            stack.callback(self._stop_spark)
             if self.settings.embedded:
                 self._start_broker(stack)
+            else:
+                self._begin_spark()
             self._start_engine(stack)
             self.stack = stack.pop_all()
+
+    def _begin_spark(self) -> None:
+        """Spark takes longest to start and needs nothing of the others: it starts beside them."""
+        executor = ThreadPoolExecutor(1, "spark-start")
+        self.spark = executor.submit(SparkEngine, self.settings, self.settings.data_dir / "spark")
+        executor.shutdown(wait=False)
+
+    def _stop_spark(self) -> None:
+        """Nothing if it did not start, or is stopped already."""
+        starting, self.spark = self.spark, None
+        if starting is not None and starting.exception() is None:
+            starting.result().stop()
 
     def _start_broker(self, stack: ExitStack) -> None:
         with step("Kafka broker"):
@@ -81,7 +98,7 @@ class Server:
                 find_java(),
                 self.settings.broker_memory,
             )
-            self.broker.start()
+            self.broker.start(meanwhile=self._begin_spark)
             stack.callback(self.broker.stop)
             keeper = BrokerKeeper(self.broker)
             keeper.start()
@@ -95,19 +112,20 @@ class Server:
             self._register_store()
         connections = Connections(self.catalog)
         stack.callback(connections.close)
+        with step("views       "):
+            views = self._start_views(stack)
         with step("Spark       "):
-            spark = SparkEngine(settings, settings.data_dir / "spark")
-            stack.callback(spark.stop)
+            assert self.spark is not None
+            spark = self.spark.result()
+            stack.callback(self._stop_spark)
 
         def again(query: PersistentQuery, context: SessionContext) -> Sink:
             return replan(query, self.catalog, context)
 
         queries = Queries(self.catalog, spark, connections.log, connections.access, settings, again)
-        with step("views       "):
-            views = self._start_views(stack)
-            alive = self.broker.alive if self.broker else lambda: True
-            self.engine = StreamEngine(self.catalog, queries, connections, spark, views, alive, settings)
-            stack.callback(self.engine.close)
+        alive = self.broker.alive if self.broker else lambda: True
+        self.engine = StreamEngine(self.catalog, queries, connections, spark, views, alive, settings)
+        stack.callback(self.engine.close)
         stack.callback(queries.stop_all)
         queries.resume_all()
 

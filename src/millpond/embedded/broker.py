@@ -57,9 +57,10 @@ class Broker:
         """Whether the process runs (not: whether it answers)."""
         return self._process is not None and self._process.poll() is None
 
-    def start(self, timeout: float = 60) -> None:
+    def start(self, timeout: float = 60, meanwhile: Callable[[], object] = lambda: None) -> None:
         """Start the broker and wait until it answers; nothing happens if it is alive.
 
+        `meanwhile` is called when nothing but its JVM's start is to be waited for.
         Raises PORT_IN_USE, DATA_DIR_IN_USE (an earlier broker on the folder will not end), DISK_FULL,
         BROKER_NOT_STARTED.
         """
@@ -75,6 +76,7 @@ class Broker:
                 cluster = self._format()
                 self._launch(lock)
             try:
+                meanwhile()
                 self._wait_until_it_answers(cluster, deadline)
             except BaseException:
                 self._end(5)
