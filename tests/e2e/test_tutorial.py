@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import re
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -14,6 +13,7 @@ from millpond.cli.output import OutputFormat
 from millpond.cli.script import run_script
 from tests.e2e.server_process import ServerProcess
 from tests.house.source import ROOT
+from tests.waiting import eventually
 
 BLOCKS = re.compile(r"^```sql\n(.*?)^```\n(?:\n?```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
 DEADLINE = 120.0
@@ -48,11 +48,10 @@ def asks_only(sql: str) -> bool:
 
 def check(server: ServerProcess, sql: str, expected: str) -> None:
     """Run the block; one that only asks is asked again until its views have caught up."""
-    deadline = time.monotonic() + DEADLINE
+    if asks_only(sql):
+        eventually(lambda: printed(server, sql), lambda found: matches(expected, found), DEADLINE, pause=0.2)
+        return
     found = printed(server, sql)
-    while not matches(expected, found) and asks_only(sql) and time.monotonic() < deadline:
-        time.sleep(0.2)
-        found = printed(server, sql)
     assert matches(expected, found), f"{sql}\nprinted\n{found}\ninstead of\n{expected}"
 
 

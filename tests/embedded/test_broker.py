@@ -172,14 +172,14 @@ def test_it_stops_cleanly(own: Broker) -> None:
 
 
 PARENT = """
-import sys, threading, time
+import sys, threading
 from pathlib import Path
 from tests.conftest import make_broker
 broker = make_broker(Path(sys.argv[1]))
 starter = threading.Thread(target=broker.start)  # a thread that is gone while the broker goes on
 starter.start(); starter.join()
 print(broker.pid, flush=True)
-time.sleep(600)
+threading.Event().wait()
 """
 
 

@@ -243,13 +243,15 @@ async def test_closing_ends_the_iteration(world: World) -> None:
 async def test_cancelling_the_iteration_frees_everything(world: World) -> None:
     follow = await follow_stream(world.topic(STREAM), selection(), CONTEXT)
 
+    heard = asyncio.Event()
+
     async def listen() -> None:
         async for _ in follow.changes():
-            pass
+            heard.set()
 
     task = asyncio.create_task(listen())
     world.write(("a", 1))
-    await asyncio.sleep(0.05)
+    await asyncio.wait_for(heard.wait(), 5)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -150,15 +150,14 @@ def test_a_topic_made_anew_is_followed_from_its_beginning(
 
 
 PARENT = """
-    import sys, time
+    import sys, threading
     from pathlib import Path
+    from tests.waiting import eventually
     from millpond.views.supervisor import Supervisor
     supervisor = Supervisor(Path(sys.argv[1]), lambda name: ("KAFKA", {}))
     supervisor.start()
-    while supervisor.pid is None:
-        time.sleep(0.01)
-    print(supervisor.pid, flush=True)
-    time.sleep(600)
+    print(eventually(lambda: supervisor.pid, lambda pid: pid is not None), flush=True)
+    threading.Event().wait()
 """
 
 

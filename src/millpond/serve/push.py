@@ -7,6 +7,7 @@ in `push_view`.
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,7 +55,7 @@ class Topic:
         return await self.hub.follow(self.log, self.relation.topic, offsets)
 
 
-class Follow:
+class Follow(ABC):
     """A push query over a topic. Satisfies `Subscription`; the kinds differ in what they make of a record."""
 
     def __init__(self, topic: Topic, selection: Selection, context: SessionContext, follower: Follower) -> None:
@@ -96,9 +97,9 @@ class Follow:
                 yield change
         self._follower.pass_(batch)
 
+    @abstractmethod
     def _change(self, record: Record, row: Row | None) -> Change | None:
         """What a record means; `row` is None for a delete."""
-        raise NotImplementedError
 
     def _token(self, record: Record) -> str:
         written_at = record.timestamp if record.timestamp > 0 else _now()
@@ -175,10 +176,7 @@ async def follow_stream(
 
     Raises INVALID_TOKEN, TOKEN_EXPIRED, TOPIC_NOT_FOUND, STORE_UNREACHABLE.
     """
-    if resume is None:
-        offsets: Mapping[int, int] = await topic.start(start)
-    else:
-        offsets = (await topic.resumed(resume, selection.fingerprint)).offsets
+    offsets = await _begin(topic, selection, start, resume)
     return FollowStream(topic, selection, context, await topic.follow(offsets))
 
 
@@ -194,11 +192,15 @@ async def follow_changelog(
 
     Raises INVALID_TOKEN, TOKEN_EXPIRED, TOPIC_NOT_FOUND, STORE_UNREACHABLE.
     """
-    if resume is None:
-        offsets: Mapping[int, int] = await topic.start(start)
-    else:
-        offsets = (await topic.resumed(resume, selection.fingerprint)).offsets
+    offsets = await _begin(topic, selection, start, resume)
     return FollowChangelog(topic, selection, context, await topic.follow(offsets), resumed=resume is not None)
+
+
+async def _begin(topic: Topic, selection: Selection, start: str, resume: str | None) -> Mapping[int, int]:
+    """The offsets to read from: those of the token, else of `start`."""
+    if resume is None:
+        return await topic.start(start)
+    return (await topic.resumed(resume, selection.fingerprint)).offsets
 
 
 def _now() -> int:
