@@ -31,7 +31,8 @@ class Settings(BaseSettings):
     spark_memory: str = Field(default="1g", description="Heap of Spark's driver.")
     broker_memory: str = Field(default="256m", description="Heap of the embedded broker.")
     realtime_batch_seconds: int = Field(
-        default=60, description="Length of a real-time batch: shorter replays, more boundaries."
+        default=0,
+        description="Length of a real-time batch: shorter replays, more boundaries; 0 follows the rate (30 to 600).",
     )
     catchup_rows: int = Field(
         default=1_000_000, description="Rows of backlog that one catch-up batch takes from a topic."

@@ -23,6 +23,7 @@ from millpond.errors import MillpondError
 from millpond.plan.capabilities import Mode, verdict
 from millpond.plan.dead_letters import dead_letter_place
 from millpond.plan.nodes import Aggregate, Kind, Sink, scans_of, walk
+from millpond.queries.batch_length import BatchLength
 from millpond.queries.checkpoint import Checkpoint, Marker, replay_start
 from millpond.queries.replay import written_positions
 from millpond.queries.slots import Slots
@@ -41,11 +42,13 @@ STEADY_SECONDS = 60.0
 """A query that ran this long before it failed did not fail for the reason that it failed for before."""
 WATCH_SECONDS, FILLING_WATCH_SECONDS = 1.0, 0.2
 """Between two looks at how far a query is; a view that is being filled is waited for by somebody."""
-STAGGER_SECONDS = 7
-"""Real-time batches of queries differ by up to this, so that their boundaries do not fall together."""
 STOP_SECONDS = 30.0
 AVAILABLE_NOW: Trigger = {"availableNow": True}
 SHORT_BATCHES: Trigger = {"processingTime": "200 milliseconds"}
+
+
+def real_time_batches(seconds: int) -> Trigger:
+    return {"realTime": f"{seconds} seconds"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,10 +237,14 @@ class QueryLife:
             marker = self.checkpoint.marker()
             assert marker is not None
             self.checkpoint.write_marker(replace(marker, real_time=True))
-        trigger = {"realTime": f"{self._batch_seconds()} seconds"} if real_time else SHORT_BATCHES
         self._set(state=QueryState.RUNNING, mode=mode.value, mode_reason=reason)
-        waits_for_slots = self._mode()[0] is not mode
-        self._watch(replace(self._run(), real_time=real_time), trigger, lambda: waits_for_slots and self._fits(slots))
+        if real_time:
+            fixed = self.settings.realtime_batch_seconds
+            length = BatchLength(self.source.rate, self.query.id, fixed, self.clock)
+            self._watch(replace(self._run(), real_time=True), real_time_batches(length.seconds), length.misfits)
+        else:
+            waits_for_slots = self._mode()[0] is not mode
+            self._watch(self._run(), SHORT_BATCHES, lambda: waits_for_slots and self._fits(slots))
 
     def _mode(self) -> tuple[Mode, str]:
         found = verdict(self.plan)
@@ -252,10 +259,6 @@ class QueryLife:
             if isinstance(node, Aggregate):
                 stateful += 1 + len({c.args for c in node.aggregates if c.distinct})
         return slots_needed(self.source.partitions(), stateful)
-
-    def _batch_seconds(self) -> int:
-        spread = int(self.query.id.replace("-", "")[:6], 16) % STAGGER_SECONDS if self.query.id else 0
-        return self.settings.realtime_batch_seconds + (spread if self.settings.realtime_batch_seconds > 20 else 0)
 
     # --- both ---
 

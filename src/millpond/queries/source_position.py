@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Mapping, Sequence
 
 from millpond.catalog.model import PersistentQuery
@@ -14,6 +15,8 @@ from millpond.stores.protocol import Log, Offsets
 STARTING_OFFSETS = "starting.offsets"
 """The query's property that holds, as JSON, where its first scan was to begin when it was made; without it, at the
 beginning. The property of a further scan has its number behind it."""
+
+RATE_SECONDS = 60.0
 
 
 def starting_offsets(plan: Sink, log: Callable[[str], Log]) -> dict[str, str]:
@@ -52,6 +55,11 @@ class ScanPosition:
     def ends(self) -> Offsets:
         """Partition -> the offset of the next record to come."""
         return self.log.end_offsets(self.topic)
+
+    def rate(self) -> float:
+        """Records a second, as of the last `RATE_SECONDS`."""
+        since = self.log.offsets_at(self.topic, int((time.time() - RATE_SECONDS) * 1000))
+        return sum(end - since.get(p, 0) for p, end in self.ends().items()) / RATE_SECONDS
 
     def committed(self) -> Offsets:
         """Partition -> the offset after the last committed batch; empty before the first."""
@@ -92,6 +100,10 @@ class SourcePosition:
     def partitions(self) -> int:
         """How many partitions the query reads."""
         return sum(map(len, self.ends().values()))
+
+    def rate(self) -> float:
+        """Records a second that come into all of them."""
+        return sum(s.rate() for s in self.scans)
 
     def before(self, ends: Mapping[int, Offsets]) -> int:
         """Rows that are still to be read up to `ends`."""
