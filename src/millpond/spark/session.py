@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from millpond.config import Settings
 from millpond.errors import MillpondError
+from millpond.jvm.compile import compile_operators
 from millpond.jvm.locate import find_java, operators_jar, spark_jars
 from millpond.spark.run import SHUFFLE_PARTITIONS
 
@@ -47,10 +48,13 @@ FIXED = {
 
 
 def start_session(settings: Settings, work_dir: Path) -> SparkSession:
-    """Start the JVM and the session. Raises JAVA_NOT_FOUND, JAVA_TOO_OLD, JVM_PARTS_MISSING, SPARK_NOT_STARTED."""
+    """Start the JVM and the session. Raises JAVA_NOT_FOUND, JAVA_TOO_OLD, JVM_PARTS_MISSING,
+    JVM_COMPILE_FAILED, JDK_NOT_FOUND, SPARK_NOT_STARTED."""
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.parent.parent)
     work_dir.mkdir(parents=True, exist_ok=True)
+    operators_jar()
+    compile_operators()  # nothing to do, unless the sources are newer than the installation
     given = _configuration(settings, work_dir)
     _start_jvm(given, work_dir / "jvm.out")
     builder = SparkSession.builder.appName("millpond").master(settings.spark_master)
