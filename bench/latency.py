@@ -1,6 +1,6 @@
 """Latency of a count per url: from the producer's `send` to the row seen, beside Kafka Streams and Flink SQL.
 
-python bench/latency.py [--seconds 120] [--rate 300] [--warmup 30] [--engines millpond,streams,...]
+python bench/latency.py [--seconds 120] [--rate 300] [--warmup 60] [--engines millpond,streams,...]
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=120, help="measured time of each engine")
     parser.add_argument("--rate", type=float, default=300, help="events a second")
     parser.add_argument(
-        "--warmup", type=float, default=30, help="seconds at the same rate before, from the first output"
+        "--warmup", type=float, default=60, help="seconds at the same rate before, from the first output"
     )
     names = ["millpond", *(peer.name for peer in LATENCY_PEERS)]
     parser.add_argument("--engines", type=engine_names(names), default=names, help=f"of {','.join(names)}")

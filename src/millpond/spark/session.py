@@ -97,8 +97,11 @@ def _start_jvm(given: Mapping[str, str], out: Path) -> None:
 
 
 def _java_options(work_dir: Path) -> str:
-    """Spark's log goes to a file of its own: stopped real-time readers are logged as errors there, harmlessly."""
+    """Spark's log goes to a file of its own: stopped real-time readers are logged as errors there, harmlessly.
+
+    Spark's classes alone pass the first four sizes of metaspace at which Java stops for a full collection.
+    """
     config = Path(__file__).with_name("log4j2.properties")
     crash = f"-XX:ErrorFile={work_dir / 'jvm-crash.log'}"
     log = f"-Dlog4j2.configurationFile={config.as_uri()} -Dmillpond.log={work_dir / 'spark.log'}"
-    return f"-XX:+UseParallelGC {crash} {log}"
+    return f"-XX:+UseParallelGC -XX:MetaspaceSize=256m {crash} {log}"
