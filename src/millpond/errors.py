@@ -6,6 +6,7 @@ The table is `errors.toml`: NAME -> sqlstate, template, hint. Code raises
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -84,8 +85,27 @@ class MillpondError(Exception):
         return "\n".join(parts)
 
 
+_SECRET = re.compile(
+    r"""
+    ( ['"`‘“]? [\w.]* (?: password | passphrase | secret | token | access_key ) [\w.]* ['"`’”]? \s* = \s* )
+    ( '(?:[^']|'')*'? | "(?:[^"]|"")*"? | ‘[^’]*’? | “[^”]*”? )
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_PRIVATE_KEY = re.compile(
+    r"()(-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z))", re.DOTALL
+)
+
+
+def mask_secrets(sql: str) -> str:
+    """`sql` with a star for each character of a property's value that is a secret; positions stay as they are."""
+    for pattern in (_SECRET, _PRIVATE_KEY):
+        sql = pattern.sub(lambda found: found[1] + re.sub(r"[^\n]", "*", found[2]), sql)
+    return sql
+
+
 def underline(sql: str, position: Position) -> str:
-    """The line of `sql` that `position` is in, with carets below the token."""
-    lines = sql.splitlines() or [""]
+    """The line of `sql` that `position` is in, with carets below the token; secrets are masked."""
+    lines = mask_secrets(sql).splitlines() or [""]
     line = lines[min(position.line, len(lines)) - 1]
     return f"  {line}\n  {' ' * (position.column - 1)}{'^' * max(1, position.length)}"

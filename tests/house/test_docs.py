@@ -10,6 +10,7 @@ from types import ModuleType
 import pytest
 
 from millpond.api.app import create_app
+from millpond.catalog.store_kinds import ENTITY_ALIASES, REGISTRY_KINDS, STORE_KINDS
 from millpond.config import Settings
 from millpond.errors import MillpondError, error_table
 from millpond.plan import properties
@@ -36,6 +37,13 @@ STATEMENTS: dict[type[Statement], tuple[str, ...]] = {
     statements.InsertValues: ("INSERT INTO VALUES",),
     statements.InsertEntity: ("INSERT INTO ENTITY",),
     statements.CreateIndex: ("CREATE INDEX",),
+    statements.CreateStore: ("CREATE STORE",),
+    statements.UpdateStore: ("UPDATE STORE",),
+    statements.CreateEntity: ("CREATE ENTITY",),
+    statements.UpdateEntity: ("UPDATE ENTITY",),
+    statements.CreateSchemaRegistry: ("CREATE SCHEMA_REGISTRY",),
+    statements.UpdateSchemaRegistry: ("UPDATE SCHEMA_REGISTRY",),
+    statements.CreateDescriptorSource: ("CREATE DESCRIPTOR_SOURCE",),
     statements.CreateNamespace: ("CREATE DATABASE", "CREATE SCHEMA"),
     statements.Drop: ("DROP",),
     statements.Use: ("USE", "SET DEFAULT"),
@@ -111,7 +119,9 @@ def test_every_statement_has_a_heading(heading: str) -> None:
 
 def known_properties() -> set[str]:
     tables = (properties.VIEW, properties.RELATION, properties.SOURCE, properties.QUERY, properties.SETTINGS)
-    return {key for table in tables for key in table} | set(properties.ALIASES)
+    stores = (kind for kinds in (STORE_KINDS, REGISTRY_KINDS) for kind in kinds.values())
+    given = {key for kind in stores for key in (*kind.properties, *kind.aliases)} | set(ENTITY_ALIASES)
+    return {key for table in tables for key in table} | set(properties.ALIASES) | given
 
 
 def test_every_property_is_described() -> None:
@@ -137,7 +147,7 @@ def test_every_statement_that_is_shown_is_one(page: str, block: str) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    ["CREATE STORE s WITH ('type' = KAFKA)", "CREATE TABLE t (a INTEGER)", "SELECT a FROM s MATCH_RECOGNIZE (x)"],
+    ["CREATE SECRET s WITH ('type' = x)", "CREATE TABLE t (a INTEGER)", "SELECT a FROM s MATCH_RECOGNIZE (x)"],
 )
 def test_what_is_said_to_be_refused_is_refused_by_name(words: str) -> None:
     with pytest.raises(MillpondError) as error:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from millpond.catalog.catalog import Catalog
-from millpond.catalog.model import Index
+from millpond.catalog.model import DescriptorSource, Index, SchemaRegistry
 from tests.catalog.examples import furnish, ticking
 from tests.serve.engine_world import CLICKS, EngineWorld
 
@@ -18,6 +18,8 @@ def furnished() -> Iterator[Catalog]:
     _, visits, _ = furnish(catalog)
     catalog.create_index(Index("by_url", visits.id, ("url", "at"), 0))
     catalog.create_database("shop", "jane")
+    catalog.create_registry(SchemaRegistry("sr", "CONFLUENT", {"uris": "http://h:8081"}, "jane"))
+    catalog.create_descriptor_source(DescriptorSource("shop", "shop.desc", "", "jane"), b"")
     yield catalog
     catalog.close()
 

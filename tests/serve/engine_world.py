@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from millpond.catalog.catalog import Catalog
+from millpond.catalog.lookup import existing_store
 from millpond.catalog.model import PersistentQuery, Relation, SessionContext
 from millpond.config import Settings
 from millpond.errors import MillpondError
@@ -82,10 +83,18 @@ class OneLog(Connections):
     def __init__(self, catalog: Catalog, memory: MemoryLog) -> None:
         super().__init__(catalog)
         self.memory = memory
+        self.checked: list[tuple[str, dict[str, str]]] = []
+        self.fault: MillpondError | None = None
+        """What the check of a store finds."""
 
     def log(self, store: str) -> Log:
-        super().access(store)
+        existing_store(self.catalog, store)
         return self.memory
+
+    def check(self, store_type: str, properties: Mapping[str, str]) -> None:
+        self.checked.append((store_type, dict(properties)))
+        if self.fault is not None:
+            raise self.fault
 
     def topic(self, store: str, topic: str) -> TopicDescription | None:
         return self.memory.describe(topic) if topic in self.memory.topics() else None
@@ -104,7 +113,7 @@ class EngineWorld:
         self.catalog.create_store(KAFKA)
         self.settings = Settings(data_dir=self.data_dir)
         self.views = LocalViews(self.data_dir / "views.db")
-        connections = OneLog(self.catalog, self.log)
+        self.connections = connections = OneLog(self.catalog, self.log)
 
         def again(query: PersistentQuery, context: SessionContext) -> Sink:
             return replan(query, self.catalog, context)
@@ -116,9 +125,11 @@ class EngineWorld:
             self.catalog, self.queries, connections, self.spark, views, lambda: True, self.settings
         )
 
-    async def ask(self, sql: str, context: SessionContext | None = None) -> Answer:
+    async def ask(
+        self, sql: str, context: SessionContext | None = None, attachments: Mapping[str, bytes] | None = None
+    ) -> Answer:
         """The last statement's answer."""
-        answer = (await self.engine.execute(sql, context or SessionContext()))[-1]
+        answer = (await self.engine.execute(sql, context or SessionContext(), attachments=attachments))[-1]
         assert isinstance(answer, Answer)
         return answer
 

@@ -29,6 +29,8 @@ EXAMPLES = {
     "schema": "shop.public",
     "store": "kafka",
     "entity": "clicks",
+    "schema_registry": "sr",
+    "descriptor_source": "shop",
 }
 
 

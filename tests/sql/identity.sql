@@ -108,6 +108,9 @@ DROP RELATION "db"."schema"."name"
 DROP DATABASE db
 DROP SCHEMA "db"."s"
 DROP STORE s
+DROP STORE IF EXISTS s
+DROP SCHEMA_REGISTRY sr
+DROP DESCRIPTOR_SOURCE d
 DROP ENTITY "a"."b" IN STORE kafka
 DROP ENTITY e
 DROP INDEX by_url
@@ -116,6 +119,7 @@ LIST DATABASES
 LIST SCHEMAS
 LIST SCHEMAS IN DATABASE "db"
 LIST STORES
+LIST REGIONS
 LIST ENTITIES
 LIST ENTITIES IN STORE "s"
 LIST ENTITIES IN a.b IN STORE s
@@ -153,6 +157,8 @@ DESCRIBE TABLE t
 DESCRIBE DATABASE db
 DESCRIBE SCHEMA db.s
 DESCRIBE STORE "s"
+DESCRIBE SCHEMA_REGISTRY sr
+DESCRIBE DESCRIPTOR_SOURCE d
 DESCRIBE ENTITY "e" IN STORE "s"
 DESCRIBE QUERY 6f1c9a2e-0b7d-4c3e-9a51-1234567890ab
 DESCRIBE QUERY METRICS mine:2
@@ -179,3 +185,16 @@ CREATE STREAM enriched AS SELECT * FROM clicks LEFT JOIN users ON clicks.userid 
 CREATE STREAM pairs AS SELECT a.id FROM a JOIN b WITHIN 5 MINUTES ON a.id = b.id
 CREATE STREAM pairs AS SELECT a.id FROM a LEFT JOIN b AS x WITH ('timestamp' = 'at') WITHIN (0 SECONDS, 90 SECONDS) GRACE PERIOD 1 HOUR ON a.id = x.id
 CREATE STREAM pairs AS SELECT a.id FROM a FULL JOIN b WITHIN 1 DAY GRACE PERIOD 0 SECONDS ON a.id = b.id RIGHT JOIN c WITHIN (1 MINUTE, 2 MINUTES) ON a.id = c.id
+-- stores, entities, schema registries, descriptor sources
+CREATE STORE k WITH ('type' = 'KAFKA', 'uris' = 'a:9092,b:9092', 'tls.disabled' = TRUE)
+CREATE STORE IF NOT EXISTS "prod_kinesis" WITH ('type' = 'KINESIS', 'access_region' = 'AWS us-east-1', 'config_file' = './kinesis.properties')
+CREATE STORE msk WITH ('type' = 'KAFKA', 'uris' = 'b-1.x:9198', 'kafka.sasl.hash_function' = 'AWS_MSK_IAM', 'kafka.msk.aws_region' = 'us-east-1')
+CREATE STORE ssl WITH ('type' = 'KAFKA', 'uris' = 'h:9093', 'tls.ca_cert_file' = '@ca.pem')
+UPDATE STORE s WITH ('kafka.sasl.password' = 'it''s new')
+CREATE ENTITY clicks
+CREATE ENTITY IF NOT EXISTS "a"."b" IN STORE "s" WITH ('topic.partitions' = 3, 'kafka.topic.retention.ms' = '1000')
+UPDATE ENTITY clicks IN STORE s WITH ('topic.partitions' = 6)
+CREATE SCHEMA_REGISTRY sr WITH ('type' = 'CONFLUENT', 'uris' = 'http://h:8081')
+UPDATE SCHEMA_REGISTRY sr WITH ('confluent.password' = 'x')
+CREATE DESCRIPTOR_SOURCE d WITH ('file' = 'shop.desc')
+DESCRIBE CREATE STORE s WITH ('type' = 'KAFKA', 'uris' = 'h:9092')

@@ -128,3 +128,18 @@ set auto.offset.reset = earliest
 
 describe select 1
 => DESCRIBE SELECT 1
+
+create topic clicks in store k with (topic.partitions = 2)
+=> CREATE ENTITY clicks IN STORE k WITH ('topic.partitions' = 2)
+
+update topic clicks with ('topic.partitions' = 3)
+=> UPDATE ENTITY clicks WITH ('topic.partitions' = 3)
+
+drop topic clicks in store k
+=> DROP ENTITY clicks IN STORE k
+
+insert into topic clicks value('{}')
+=> INSERT INTO ENTITY clicks VALUE('{}')
+
+CREATE STORE s WITH ('type' = KINESIS, 'access_region' = "AWS us-east-1")
+=> CREATE STORE s WITH ('type' = 'KINESIS', 'access_region' = 'AWS us-east-1')

@@ -9,9 +9,10 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from millpond.catalog.store_kinds import speaks_tls
 from millpond.stores.java_client import jaas, java_client_config
 from millpond.stores.kafka_config import kafka_config
-from millpond.stores.kafka_security import msk_region, speaks_tls
+from millpond.stores.kafka_security import msk_region
 from millpond.stores.msk_iam import SECONDS, token
 
 CA, CERT, KEY = (f"-----BEGIN {what}-----\nx\n-----END {what}-----\n" for what in ("CA", "CERT", "KEY"))

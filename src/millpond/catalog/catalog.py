@@ -11,9 +11,9 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from sqlalchemy import Engine, Table, delete, insert, select, update
+from sqlalchemy import Engine, Table, delete, insert, update
 
 from millpond.catalog import rows, tables
 from millpond.catalog.database import MEMORY, open_engine, sqlite_url
@@ -26,17 +26,14 @@ from millpond.catalog.lookup import (
     existing_store,
     no_index,
 )
-from millpond.catalog.model import Database, Index, PersistentQuery, QueryState, Relation, Schema, Store
+from millpond.catalog.model import Database, Index, PersistentQuery, QueryState, Relation, Schema
 from millpond.catalog.secret_box import SecretBox
-from millpond.catalog.transactions import TransactionalReader
+from millpond.catalog.stores import StoreCatalog
 from millpond.errors import MillpondError
 
 FILE = "catalog.db"
 VIRTUAL_DATABASES = frozenset({"deltastream"})
 """Databases that are always there without being stored; nobody else may have their names."""
-
-
-Dated = TypeVar("Dated", Store, Relation, PersistentQuery)
 
 
 def now_ms() -> int:
@@ -49,7 +46,7 @@ def new_id() -> str:
     return str(uuid.uuid4())
 
 
-class Catalog(TransactionalReader):
+class Catalog(StoreCatalog):
     """A `CatalogReader` that can be written. Any thread may use it; writes wait for one another.
 
     Values to be created may leave `id` empty and times 0: they are filled in, and the stored value is
@@ -57,9 +54,7 @@ class Catalog(TransactionalReader):
     """
 
     def __init__(self, engine: Engine, box: SecretBox, clock: Callable[[], int] = now_ms) -> None:
-        super().__init__(engine)
-        self._box = box
-        self._clock = clock
+        super().__init__(engine, box, clock)
 
     @classmethod
     def open(cls, data_dir: Path, url: str | None = None, clock: Callable[[], int] = now_ms) -> Catalog:
@@ -118,53 +113,6 @@ class Catalog(TransactionalReader):
         with self._writing("schemas") as connection:
             connection.execute(insert(tables.schemas).values(rows.plain_row(schema)))
         return schema
-
-    # --- stores ---
-
-    def create_store(self, store: Store, secrets: Mapping[str, str] | None = None) -> Store:
-        """Raises DUPLICATE_STORE."""
-        with self._writing("stores") as connection:
-            if self.store(store.name) is not None:
-                raise MillpondError("DUPLICATE_STORE", name=store.name)
-            made = self._dated(store)
-            connection.execute(insert(tables.stores).values(rows.store_row(made)))
-            self._seal(store.name, secrets or {})
-        return made
-
-    def update_store(self, store: Store, secrets: Mapping[str, str] | None = None) -> Store:
-        """Replace the store of that name; its secrets too, unless they are None. Raises STORE_NOT_FOUND."""
-        with self._writing("stores") as connection:
-            existing_store(self, store.name)
-            changed = replace(store, updated_at=self._clock())
-            where = tables.stores.c.name == store.name
-            connection.execute(update(tables.stores).where(where).values(rows.store_row(changed)))
-            if secrets is not None:
-                self._seal(store.name, secrets)
-        return changed
-
-    def drop_store(self, name: str) -> None:
-        """With its secrets. Raises STORE_NOT_FOUND, DEPENDENTS_EXIST if relations are on it."""
-        with self._writing("stores") as connection:
-            existing_store(self, name)
-            refuse_used_by_relations("store", name, [r for r in self.relations() if r.store == name])
-            self._seal(name, {})
-            connection.execute(delete(tables.stores).where(tables.stores.c.name == name))
-
-    def store_secrets(self, name: str) -> Mapping[str, str]:
-        """The properties of the store that are secret; never to be shown. Raises STORE_NOT_FOUND,
-        SECRETS_UNREADABLE."""
-        table = tables.store_secrets
-        with self._connected() as connection:
-            existing_store(self, name)
-            sealed = connection.execute(select(table.c.sealed).where(table.c.store == name)).scalar()
-        return {} if sealed is None else self._box.open(sealed, name)
-
-    def _seal(self, store: str, secrets: Mapping[str, str]) -> None:
-        table = tables.store_secrets
-        with self._connected() as connection:
-            connection.execute(delete(table).where(table.c.store == store))
-            if secrets:
-                connection.execute(insert(table).values(store=store, sealed=self._box.seal(secrets)))
 
     # --- relations ---
 
@@ -286,7 +234,3 @@ class Catalog(TransactionalReader):
             connection.execute(delete(table).where(*(table.c[c] == v for c, v in key.items())))
             if value is not None:
                 connection.execute(insert(table).values({**key, column: value}))
-
-    def _dated(self, made: Dated) -> Dated:
-        now = self._clock()
-        return replace(made, created_at=made.created_at or now, updated_at=made.updated_at or now)

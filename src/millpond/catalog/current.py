@@ -5,7 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
-from millpond.catalog.model import Database, Index, PersistentQuery, Relation, Schema, Store
+from millpond.catalog.model import (
+    Database,
+    DescriptorSource,
+    Index,
+    PersistentQuery,
+    Relation,
+    Schema,
+    SchemaRegistry,
+    Store,
+)
 from millpond.catalog.reader import CatalogReader
 from millpond.catalog.snapshot import Snapshot
 
@@ -40,6 +49,18 @@ class CurrentReader(CatalogReader, ABC):
 
     def store(self, name: str) -> Store | None:
         return self.snapshot.store(name)
+
+    def schema_registries(self) -> Sequence[SchemaRegistry]:
+        return self.snapshot.schema_registries()
+
+    def schema_registry(self, name: str) -> SchemaRegistry | None:
+        return self.snapshot.schema_registry(name)
+
+    def descriptor_sources(self) -> Sequence[DescriptorSource]:
+        return self.snapshot.descriptor_sources()
+
+    def descriptor_source(self, name: str) -> DescriptorSource | None:
+        return self.snapshot.descriptor_source(name)
 
     def relations(self, database: str | None = None, schema: str | None = None) -> Sequence[Relation]:
         return self.snapshot.relations(database, schema)

@@ -24,6 +24,22 @@ def refuse_used_by_relations(what: str, name: str, relations: Sequence[Relation]
     _refuse(what, name, used, [f"DROP RELATION {r.fqn};" for r in relations])
 
 
+def refuse_used_store(reader: CatalogReader, store: str) -> None:
+    """Raises DEPENDENTS_EXIST if relations are on the store, or a query that is not terminated is planned with it."""
+    relations = [r for r in reader.relations() if r.store == store]
+    queries = [q for q in live(reader.queries()) if q.store == store]
+    used = [f"{r.kind.value} '{r.name}'" for r in relations]
+    used += [f"query '{query_label(q)}' (made in a session of it)" for q in queries]
+    commands = [f"DROP RELATION {r.fqn};" for r in relations] + [f"TERMINATE QUERY {q.id};" for q in queries]
+    _refuse("store", store, used, commands)
+
+
+def refuse_used_registry(reader: CatalogReader, registry: str) -> None:
+    """Raises DEPENDENTS_EXIST while stores are attached to the schema registry."""
+    stores = [s.name for s in reader.stores() if s.properties.get("schema_registry.name") == registry]
+    _refuse("schema registry", registry, [f"store '{s}'" for s in stores], [f'DROP STORE "{s}";' for s in stores])
+
+
 def live(queries: Iterable[PersistentQuery]) -> list[PersistentQuery]:
     """Those that run or may run again without being created anew."""
     return [q for q in queries if q.state is not QueryState.TERMINATED]

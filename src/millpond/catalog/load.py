@@ -46,6 +46,8 @@ LOADERS: dict[str, Callable[[Connection], Any]] = {
     "databases": _rows(tables.databases, rows.read_database, "name"),
     "schemas": _rows(tables.schemas, rows.read_schema, "database", "name"),
     "stores": _rows(tables.stores, rows.read_store, "name"),
+    "schema_registries": _rows(tables.schema_registries, rows.read_registry, "name"),
+    "descriptor_sources": _rows(tables.descriptor_sources, rows.read_descriptor_source, "name"),
     "relations": _rows(tables.relations, rows.read_relation, "database", "schema", "name"),
     "queries": _rows(tables.queries, rows.read_query, "created_at", "id"),
     "indexes": _rows(tables.indexes, rows.read_index, "relation", "name"),

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from millpond.catalog.model import Database, Index, PersistentQuery, Relation, Schema, Store
+from millpond.catalog.model import (
+    Database,
+    DescriptorSource,
+    Index,
+    PersistentQuery,
+    Relation,
+    Schema,
+    SchemaRegistry,
+    Store,
+)
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.suggestion import suggestion
@@ -32,6 +41,22 @@ def existing_store(reader: CatalogReader, name: str) -> Store:
     found = reader.store(name)
     if found is None:
         raise no_store(reader, name)
+    return found
+
+
+def existing_registry(reader: CatalogReader, name: str) -> SchemaRegistry:
+    """Raises REGISTRY_NOT_FOUND."""
+    found = reader.schema_registry(name)
+    if found is None:
+        raise no_registry(reader, name)
+    return found
+
+
+def existing_descriptor_source(reader: CatalogReader, name: str) -> DescriptorSource:
+    """Raises DESCRIPTOR_SOURCE_NOT_FOUND."""
+    found = reader.descriptor_source(name)
+    if found is None:
+        raise no_descriptor_source(reader, name)
     return found
 
 
@@ -67,6 +92,18 @@ def no_store(reader: CatalogReader, name: str) -> MillpondError:
     known = (s.name for s in reader.stores())
     next_step = suggestion(name, known, "LIST STORES; shows those that there are.")
     return MillpondError("STORE_NOT_FOUND", name=name, suggestion=next_step)
+
+
+def no_registry(reader: CatalogReader, name: str) -> MillpondError:
+    known = (r.name for r in reader.schema_registries())
+    next_step = suggestion(name, known, "LIST SCHEMA_REGISTRIES; shows those that there are.")
+    return MillpondError("REGISTRY_NOT_FOUND", name=name, suggestion=next_step)
+
+
+def no_descriptor_source(reader: CatalogReader, name: str) -> MillpondError:
+    known = (d.name for d in reader.descriptor_sources())
+    next_step = suggestion(name, known, "LIST DESCRIPTOR_SOURCES; shows those that there are.")
+    return MillpondError("DESCRIPTOR_SOURCE_NOT_FOUND", name=name, suggestion=next_step)
 
 
 def no_relation(name: str, known: Iterable[Relation]) -> MillpondError:

@@ -44,6 +44,42 @@ class Schema:
     created_at: int
 
 
+class Secrets(dict[str, str]):
+    """Properties that are never shown: neither printed nor logged they give their values away."""
+
+    def __repr__(self) -> str:
+        return f"<{', '.join(sorted(self)) or 'none'}>"
+
+    __str__ = __repr__
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaRegistry:
+    """Where schemas of Avro and Protobuf are kept. Its secrets are read by `Catalog.registry_secrets`."""
+
+    name: str
+    type: str
+    """CONFLUENT or CONFLUENT_CLOUD."""
+    properties: Mapping[str, str]
+    owner: str
+    created_at: int = 0
+    updated_at: int = 0
+    status: str = "ready"
+
+
+@dataclass(frozen=True, slots=True)
+class DescriptorSource:
+    """A compiled descriptor set of Protobuf. Its bytes are read by `Catalog.descriptor_file`."""
+
+    name: str
+    file: str
+    """Name of the file that it was made of."""
+    description: str
+    owner: str
+    created_at: int = 0
+    updated_at: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """A place where entities live. `properties` hold no secret; secrets are read by

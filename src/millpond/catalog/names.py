@@ -10,13 +10,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
-from millpond.catalog.lookup import no_database, no_index, no_query, no_relation, no_schema, no_store
+from millpond.catalog.lookup import (
+    no_database,
+    no_descriptor_source,
+    no_index,
+    no_query,
+    no_registry,
+    no_relation,
+    no_schema,
+    no_store,
+)
 from millpond.catalog.model import (
     Database,
+    DescriptorSource,
     Index,
     PersistentQuery,
     Relation,
     Schema,
+    SchemaRegistry,
     SessionContext,
     Store,
 )
@@ -59,6 +70,24 @@ def resolve_store(reader: CatalogReader, parts: Parts, context: SessionContext) 
     found = reader.store(name) or _caseless(name, reader.stores(), lambda s: s.name)
     if found is None:
         raise no_store(reader, name)
+    return found
+
+
+def resolve_registry(reader: CatalogReader, parts: Parts, context: SessionContext) -> SchemaRegistry:
+    """Raises REGISTRY_NOT_FOUND, INVALID_NAME."""
+    (name,) = _folded(parts, context, "schema registry", ("schema_registry",))
+    found = reader.schema_registry(name) or _caseless(name, reader.schema_registries(), lambda r: r.name)
+    if found is None:
+        raise no_registry(reader, name)
+    return found
+
+
+def resolve_descriptor_source(reader: CatalogReader, parts: Parts, context: SessionContext) -> DescriptorSource:
+    """Raises DESCRIPTOR_SOURCE_NOT_FOUND, INVALID_NAME."""
+    (name,) = _folded(parts, context, "descriptor source", ("descriptor_source",))
+    found = reader.descriptor_source(name) or _caseless(name, reader.descriptor_sources(), lambda d: d.name)
+    if found is None:
+        raise no_descriptor_source(reader, name)
     return found
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from millpond.catalog.model import Database, Index, PersistentQuery, Relation, Schema, Store
+from millpond.catalog.model import (
+    Database,
+    DescriptorSource,
+    Index,
+    PersistentQuery,
+    Relation,
+    Schema,
+    SchemaRegistry,
+    Store,
+)
 
 
 class CatalogReader(Protocol):
@@ -32,6 +41,14 @@ class CatalogReader(Protocol):
     def stores(self) -> Sequence[Store]: ...
 
     def store(self, name: str) -> Store | None: ...
+
+    def schema_registries(self) -> Sequence[SchemaRegistry]: ...
+
+    def schema_registry(self, name: str) -> SchemaRegistry | None: ...
+
+    def descriptor_sources(self) -> Sequence[DescriptorSource]: ...
+
+    def descriptor_source(self, name: str) -> DescriptorSource | None: ...
 
     def relations(self, database: str | None = None, schema: str | None = None) -> Sequence[Relation]: ...
 

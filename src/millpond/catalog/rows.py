@@ -12,12 +12,14 @@ from sqlalchemy import RowMapping
 
 from millpond.catalog.model import (
     Database,
+    DescriptorSource,
     Index,
     PersistentQuery,
     QueryState,
     Relation,
     RelationKind,
     Schema,
+    SchemaRegistry,
     Store,
 )
 from millpond.type_text import read_type
@@ -59,6 +61,10 @@ def store_row(store: Store) -> Row:
     return plain_row(store) | {"properties": _json(dict(store.properties))}
 
 
+def registry_row(registry: SchemaRegistry) -> Row:
+    return plain_row(registry) | {"properties": _json(dict(registry.properties))}
+
+
 def relation_row(relation: Relation) -> Row:
     return plain_row(relation) | {
         "kind": relation.kind.value,
@@ -93,6 +99,14 @@ def read_schema(row: RowMapping) -> Schema:
 
 def read_store(row: RowMapping) -> Store:
     return Store(**{**row, "properties": _mapping(row["properties"])})
+
+
+def read_registry(row: RowMapping) -> SchemaRegistry:
+    return SchemaRegistry(**{**row, "properties": _mapping(row["properties"])})
+
+
+def read_descriptor_source(row: RowMapping) -> DescriptorSource:
+    return DescriptorSource(**row)
 
 
 def read_relation(row: RowMapping) -> Relation:

@@ -43,12 +43,15 @@ class SecretBox:
     def seal(self, secrets: Mapping[str, str]) -> bytes:
         return self._fernet.encrypt(json.dumps(dict(secrets)).encode())
 
-    def open(self, sealed: bytes, store: str) -> Mapping[str, str]:
-        """The secrets of `store`. Raises SECRETS_UNREADABLE if they were sealed with another key."""
+    def open(self, sealed: bytes, what: str, name: str) -> Mapping[str, str]:
+        """The secrets of the store or registry `name`; `what` says which of the two.
+
+        Raises SECRETS_UNREADABLE if they were sealed with another key.
+        """
         try:
             found: Mapping[str, str] = json.loads(self._fernet.decrypt(sealed))
         except InvalidToken:
-            raise MillpondError("SECRETS_UNREADABLE", name=store, path=self._path) from None
+            raise MillpondError("SECRETS_UNREADABLE", what=what, name=name, path=self._path) from None
         return found
 
 

@@ -11,7 +11,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
 
-from millpond.catalog.model import Database, Index, PersistentQuery, QueryState, Relation, Schema, Store
+from millpond.catalog.model import (
+    Database,
+    DescriptorSource,
+    Index,
+    PersistentQuery,
+    QueryState,
+    Relation,
+    Schema,
+    SchemaRegistry,
+    Store,
+)
 from millpond.catalog.reader import CatalogReader
 
 K = TypeVar("K", bound=Hashable)
@@ -27,6 +37,8 @@ class Contents:
     databases: tuple[Database, ...] = ()
     schemas: tuple[Schema, ...] = ()
     stores: tuple[Store, ...] = ()
+    schema_registries: tuple[SchemaRegistry, ...] = ()
+    descriptor_sources: tuple[DescriptorSource, ...] = ()
     relations: tuple[Relation, ...] = ()
     queries: tuple[PersistentQuery, ...] = ()
     indexes: tuple[Index, ...] = ()
@@ -58,6 +70,8 @@ class Snapshot(CatalogReader):
         self._databases = _keyed(c.databases, lambda d: d.name)
         self._schemas = _keyed(c.schemas, lambda s: (s.database, s.name))
         self._stores = _keyed(c.stores, lambda s: s.name)
+        self._registries = _keyed(c.schema_registries, lambda r: r.name)
+        self._descriptor_sources = _keyed(c.descriptor_sources, lambda d: d.name)
         self._relations = _keyed(c.relations, lambda r: (r.database, r.schema, r.name))
         self._relations_by_id = _keyed(c.relations, lambda r: r.id)
         self._on_topic = _grouped(((r.store, r.topic), r) for r in c.relations)
@@ -89,6 +103,18 @@ class Snapshot(CatalogReader):
 
     def store(self, name: str) -> Store | None:
         return self._stores.get(name)
+
+    def schema_registries(self) -> Sequence[SchemaRegistry]:
+        return self.contents.schema_registries
+
+    def schema_registry(self, name: str) -> SchemaRegistry | None:
+        return self._registries.get(name)
+
+    def descriptor_sources(self) -> Sequence[DescriptorSource]:
+        return self.contents.descriptor_sources
+
+    def descriptor_source(self, name: str) -> DescriptorSource | None:
+        return self._descriptor_sources.get(name)
 
     def relations(self, database: str | None = None, schema: str | None = None) -> Sequence[Relation]:
         found = self.contents.relations

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from millpond.errors import MillpondError
+
 
 @dataclass(frozen=True, slots=True)
 class StoreProperty:
@@ -233,6 +235,40 @@ ENTITY_ALIASES = {
 }
 TOPIC_SETTING = "kafka.topic."
 """What follows is any setting of a Kafka topic."""
+
+
+def speaks_tls(properties: Mapping[str, str]) -> bool:
+    """As `tls.disabled` says. Without it a store that logs in or names certificates speaks TLS, any other does not."""
+    given = properties.get("tls.disabled")
+    if given is not None:
+        return given.lower() != "true"
+    logs_in = properties.get("kafka.sasl.hash_function", "NONE").upper() != "NONE"
+    return logs_in or any(key.startswith("tls.") for key in properties)
+
+
+def check_needs(kind: StoreKind, given: Mapping[str, str], statement: str) -> None:
+    """Raises MISSING_PROPERTY for what a store or registry with these properties, secrets among them, lacks."""
+    login = LOGINS.get(given.get("kafka.sasl.hash_function", ""), ())
+    needed = [*kind.required, *login]
+    needed += [name for group in kind.together if given.keys() & set(group) for name in group]
+    if kind.type == "KINESIS" and not given.keys() & {"uris", "access_region"}:
+        needed.append("access_region")
+    if _needs_msk_region(given):
+        needed.append("kafka.msk.aws_region")
+    missing = next((name for name in needed if not given.get(name)), None)
+    if missing is not None:
+        raise MillpondError(
+            "MISSING_PROPERTY", statement=statement, name=missing, example=EXAMPLES.get(missing, "'...'")
+        )
+
+
+def _needs_msk_region(given: Mapping[str, str]) -> bool:
+    """The region of Amazon MSK is given, or its brokers' names have it."""
+    named = given.keys() & {"kafka.msk.aws_region", "access_region"} or ".amazonaws.com" in given.get("uris", "")
+    return given.get("kafka.sasl.hash_function") == "AWS_MSK_IAM" and not named
+
+
+EXAMPLES = {"uris": "'host:9092'", "access_region": "'us-east-1'", "kafka.msk.aws_region": "'us-east-1'"}
 
 
 def secret_names() -> frozenset[str]:

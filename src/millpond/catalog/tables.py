@@ -68,6 +68,43 @@ store_secrets = Table(
     Column("sealed", LargeBinary, nullable=False),
 )
 
+schema_registries = Table(
+    "schema_registries",
+    metadata,
+    _text("name", primary_key=True),
+    _text("type"),
+    _text("properties"),
+    _text("owner"),
+    _time("created_at"),
+    _time("updated_at"),
+    _text("status"),
+)
+
+registry_secrets = Table(
+    "registry_secrets",
+    metadata,
+    Column("registry", Text, ForeignKey("schema_registries.name"), primary_key=True),
+    Column("sealed", LargeBinary, nullable=False),
+)
+
+descriptor_sources = Table(
+    "descriptor_sources",
+    metadata,
+    _text("name", primary_key=True),
+    _text("file"),
+    _text("description"),
+    _text("owner"),
+    _time("created_at"),
+    _time("updated_at"),
+)
+
+descriptor_files = Table(
+    "descriptor_files",
+    metadata,
+    Column("source", Text, ForeignKey("descriptor_sources.name"), primary_key=True),
+    Column("content", LargeBinary, nullable=False),
+)
+
 relations = Table(
     "relations",
     metadata,

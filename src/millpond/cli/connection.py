@@ -11,9 +11,11 @@ import uuid
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
+from millpond.cli.attachments import attachments, multipart
 from millpond.errors import MillpondError
 
 CONNECT_SECONDS: Final = 5.0
@@ -29,6 +31,8 @@ _REQUEST_FIELDS: Final = {
     "computePoolName": "computePool",
 }
 """Field of an answer's context -> field of the next request."""
+
+JSON: Final = "application/json"
 
 Columns = tuple["ResultColumn", ...]
 Row = tuple[str | None, ...]
@@ -79,6 +83,8 @@ class Connection:
     dialect: str | None = None
     session: str = field(default_factory=lambda: uuid.uuid4().hex)
     context: dict[str, str] = field(default_factory=dict)
+    folders: tuple[Path, ...] = ()
+    """Where files that statements name are looked for, after the working folder."""
 
     def version(self) -> str:
         """The server's version. Raises SERVER_UNREACHABLE, NOT_A_MILLPOND_SERVER."""
@@ -93,18 +99,21 @@ class Connection:
         Closing the iterator closes the connection, which ends a push query.
         Raises StatementError, SERVER_UNREACHABLE, SERVER_LOST, REFUSED_BY_SERVER, NOT_A_MILLPOND_SERVER.
         """
+        content_type, body = self._request(statement, resume)
         with closing(self._open()) as http_:
-            lines = self._lines(self._answer(http_, "POST", "/v2/stream", self._request(statement, resume)))
+            lines = self._lines(self._answer(http_, "POST", "/v2/stream", body, content_type))
             pending = next(lines, None)
             while pending is not None:
                 reader = _Reader(lines)
                 yield self._result(pending, reader.changes())
                 pending = reader.next_header()
 
-    def _request(self, statement: str, resume: str | None) -> bytes:
+    def _request(self, statement: str, resume: str | None) -> tuple[str, bytes]:
+        """Content type and body; multipart if the statement names files. Raises FILE_NOT_READABLE."""
         parameters = {"sessionID": self.session, **({"dialect": self.dialect} if self.dialect else {})}
         request = {"statement": statement, "parameters": parameters, "resume": resume, **self.context}
-        return json.dumps(request).encode("utf-8")
+        body, files = json.dumps(request).encode("utf-8"), attachments(statement, self.folders)
+        return multipart(body, files) if files else (JSON, body)
 
     def _open(self) -> http.client.HTTPConnection:
         parts = urlsplit(self.url if "//" in self.url else f"http://{self.url}")
@@ -119,10 +128,15 @@ class Connection:
         return opened
 
     def _answer(
-        self, http_: http.client.HTTPConnection, method: str, path: str, body: bytes | None
+        self,
+        http_: http.client.HTTPConnection,
+        method: str,
+        path: str,
+        body: bytes | None,
+        content_type: str = JSON,
     ) -> http.client.HTTPResponse:
         try:
-            http_.request(method, path, body, {"content-type": "application/json"})
+            http_.request(method, path, body, {"content-type": content_type})
             answer = http_.getresponse()
             if answer.status == 200:
                 return answer

@@ -127,7 +127,8 @@ def sql(
         raise typer.BadParameter("give -e or -f, not both")
     if dialect not in (None, "deltastream", "ksql"):
         raise typer.BadParameter("the dialect is deltastream or ksql", param_hint="--dialect")
-    connection = Connection(server, dialect)
+    folders = (file.parent,) if file is not None else ()
+    connection = Connection(server, dialect, folders=folders)
     if execute is None and file is None and not sys.stdin.isatty():
         file = Path("-")
     if execute is not None or file is not None:

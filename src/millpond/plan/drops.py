@@ -5,6 +5,7 @@ from __future__ import annotations
 from millpond.catalog.dependents import live, refuse_used_by_relations, refuse_used_relation
 from millpond.catalog.model import PersistentQuery, Relation, RelationKind, SessionContext
 from millpond.catalog.names import (
+    fold_parts,
     resolve_database,
     resolve_index,
     resolve_query,
@@ -13,6 +14,9 @@ from millpond.catalog.names import (
 )
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
+from millpond.plan.entities import plan_drop_entity
+from millpond.plan.naming import Names
+from millpond.plan.relations import TopicLookup
 from millpond.plan.stages import (
     DeleteTopic,
     Planned,
@@ -23,6 +27,7 @@ from millpond.plan.stages import (
     StopQuery,
     UnregisterRelation,
 )
+from millpond.plan.stores import plan_drop_descriptor_source, plan_drop_registry, plan_drop_store
 from millpond.sql import statements as st
 
 RELATION_KINDS = {
@@ -34,10 +39,10 @@ RELATION_KINDS = {
 }
 
 
-def plan_drop(statement: st.Drop, reader: CatalogReader, context: SessionContext) -> Planned:
+def plan_drop(statement: st.Drop, names: Names, topics: TopicLookup) -> Planned:
     """Raises the not-found errors (unless IF EXISTS), DEPENDENTS_EXIST, WRONG_RELATION_KIND."""
     try:
-        stages, path = _stages(statement, reader, context)
+        stages, path = _stages(statement, names, topics)
     except MillpondError as error:
         if statement.if_exists and error.name.endswith("_NOT_FOUND"):
             name = statement.name.parts[-1].text
@@ -46,10 +51,20 @@ def plan_drop(statement: st.Drop, reader: CatalogReader, context: SessionContext
     return Planned(stages, statement.kind, path[-1], "DROP", f"'{path[-1]}' was dropped", path)
 
 
-def _stages(
-    statement: st.Drop, reader: CatalogReader, context: SessionContext
-) -> tuple[tuple[Stage, ...], tuple[str, ...]]:
+OUTSIDE = {
+    "store": plan_drop_store,
+    "schema_registry": plan_drop_registry,
+    "descriptor_source": plan_drop_descriptor_source,
+}
+
+
+def _stages(statement: st.Drop, names: Names, topics: TopicLookup) -> tuple[tuple[Stage, ...], tuple[str, ...]]:
+    reader, context = names.reader, names.context
     name = tuple((p.text, p.quoted) for p in statement.name.parts)
+    if statement.kind == "entity":
+        return plan_drop_entity(statement, names, topics)
+    if statement.kind in OUTSIDE:
+        return OUTSIDE[statement.kind](statement.name, names), fold_parts(name, context)
     if statement.kind in RELATION_KINDS:
         return _drop_relation(resolve_relation(reader, name, context), statement.kind, reader)
     if statement.kind == "index":

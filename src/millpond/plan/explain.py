@@ -46,6 +46,8 @@ def describe_stage(stage: Stage) -> str:
 def _label(value: object) -> str:
     if value is None or value == {} or isinstance(value, Sink):
         return ""
+    if isinstance(value, bytes):
+        return f"{len(value)} bytes"
     name = getattr(value, "name", None) or getattr(value, "id", None)
     if isinstance(value, tuple):
         return f"{len(value)} rows"

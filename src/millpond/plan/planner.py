@@ -11,9 +11,11 @@ from millpond.catalog.lookup import existing_relation
 from millpond.catalog.model import QueryState, SessionContext
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
+from millpond.plan.attachments import Files
 from millpond.plan.continuous import plan_create_as, plan_insert_select, plan_into
 from millpond.plan.declarations import plan_create_relation
 from millpond.plan.drops import plan_drop, query_of
+from millpond.plan.entities import plan_create_entity, plan_update_entity
 from millpond.plan.namespaces import plan_create_index, plan_create_namespace
 from millpond.plan.naming import Names, parts, path_of
 from millpond.plan.pointing import point
@@ -21,6 +23,13 @@ from millpond.plan.properties import TEXT, read_properties
 from millpond.plan.relations import TopicLookup
 from millpond.plan.rows import entity_topic, plan_insert_entity, plan_insert_values
 from millpond.plan.stages import Planned, RestartQuery, StopQuery, UpdateRelation
+from millpond.plan.stores import (
+    plan_create_descriptor_source,
+    plan_create_registry,
+    plan_create_store,
+    plan_update_registry,
+    plan_update_store,
+)
 from millpond.sql import statements as st
 
 __all__ = ["Planner", "TopicLookup", "entity_topic", "parts", "plan_into"]
@@ -29,8 +38,16 @@ __all__ = ["Planner", "TopicLookup", "entity_topic", "parts", "plan_into"]
 class Planner:
     """Plans statements for one session."""
 
-    def __init__(self, reader: CatalogReader, context: SessionContext, topics: TopicLookup) -> None:
+    def __init__(
+        self,
+        reader: CatalogReader,
+        context: SessionContext,
+        topics: TopicLookup,
+        files: Files | None = None,
+    ) -> None:
+        """`files` are those that came with the statement, by name."""
         self.names = Names(reader, context)
+        sent: Files = files or {}
         self.topics = topics
         self.rules: dict[type[st.Statement], Callable[[Any], Planned]] = {
             st.CreateRelation: lambda s: plan_create_relation(s, self.names),
@@ -40,7 +57,14 @@ class Planner:
             st.InsertEntity: lambda s: plan_insert_entity(s, self.names),
             st.CreateIndex: lambda s: plan_create_index(s, self.names),
             st.CreateNamespace: lambda s: plan_create_namespace(s, self.names),
-            st.Drop: lambda s: plan_drop(s, reader, context),
+            st.Drop: lambda s: plan_drop(s, self.names, topics),
+            st.CreateStore: lambda s: plan_create_store(s, self.names, sent),
+            st.UpdateStore: lambda s: plan_update_store(s, self.names, sent),
+            st.CreateEntity: lambda s: plan_create_entity(s, self.names, topics),
+            st.UpdateEntity: lambda s: plan_update_entity(s, self.names, topics),
+            st.CreateSchemaRegistry: lambda s: plan_create_registry(s, self.names, sent),
+            st.UpdateSchemaRegistry: lambda s: plan_update_registry(s, self.names, sent),
+            st.CreateDescriptorSource: lambda s: plan_create_descriptor_source(s, self.names, sent),
             st.Terminate: self._terminate,
             st.Restart: self._restart,
             st.AlterRelation: self._alter,

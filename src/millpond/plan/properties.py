@@ -149,9 +149,9 @@ def read_properties(
 
 def _read(item: Property, key: str, known: Mapping[str, PropertyKind], statement: str, prefixes: bool) -> Any:
     if prefixes and key.startswith(PREFIXES):
-        return _checked(item, TEXT)
+        return read_property(item, TEXT)
     if key in known:
-        return _checked(item, known[key])
+        return read_property(item, known[key])
     if key in NOT_YET:
         raise MillpondError(
             "UNSUPPORTED",
@@ -168,7 +168,8 @@ def _read(item: Property, key: str, known: Mapping[str, PropertyKind], statement
     )
 
 
-def _checked(item: Property, kind: PropertyKind) -> Any:
+def read_property(item: Property, kind: PropertyKind) -> Any:
+    """The value of one property. Raises BAD_PROPERTY, UNSUPPORTED."""
     try:
         return kind.read(item.value)
     except MillpondError as error:

@@ -12,6 +12,7 @@ from millpond.plan.assignment import assign
 from millpond.plan.binder import bind
 from millpond.plan.expressions import Expr, Literal
 from millpond.plan.naming import Names, column_named, path_of, refuse_twice
+from millpond.plan.properties import TEXT, read_properties
 from millpond.plan.scope import Scope
 from millpond.plan.stages import Planned, WriteEntity, WriteRows
 from millpond.plan.tree import contains_aggregate
@@ -63,11 +64,13 @@ def _constant(tree: exp.Expr) -> Expr:
 
 
 def plan_insert_entity(statement: st.InsertEntity, names: Names) -> Planned:
-    """One JSON text as a record's value. Raises STORE_NOT_FOUND."""
+    """One JSON text as a record's value; WITH may give its key. Raises STORE_NOT_FOUND, those of properties."""
     store, topic = names.store(statement.store).name, entity_topic(statement.entity)
-    return Planned((WriteEntity(store, topic, statement.value),), "entity", topic, "INSERT", "1 record")
+    given = read_properties(statement.properties, {"key": TEXT}, "INSERT INTO ENTITY")
+    stage = WriteEntity(store, topic, statement.value, given.get("key"))
+    return Planned((stage,), "entity", topic, "INSERT", "1 record")
 
 
 def entity_topic(entity: st.Name) -> str:
-    """A Kafka topic's name: the parts joined by dots, as written."""
+    """An entity's name in its store: the parts joined by dots, as written."""
     return ".".join(p.text for p in entity.parts)

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from millpond.catalog.model import Index, PersistentQuery, Relation
+from millpond.catalog.model import (
+    DescriptorSource,
+    Index,
+    PersistentQuery,
+    Relation,
+    SchemaRegistry,
+    Secrets,
+    Store,
+)
 from millpond.plan.expressions import Expr
 from millpond.plan.nodes import Sink
 
@@ -112,6 +120,95 @@ class WriteEntity(Stage):
     store: str
     topic: str
     value: str
+    key: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateEntity(Stage):
+    """An entity that is not there yet. None: as many as the store makes by itself."""
+
+    store: str
+    topic: str
+    partitions: int | None = None
+    replicas: int | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AlterEntity(Stage):
+    """Other partitions (None: as they are) and settings."""
+
+    store: str
+    topic: str
+    partitions: int | None = None
+    config: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveEntity(Stage):
+    """The entity goes with its records: that cannot be undone."""
+
+    store: str
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckStore(Stage):
+    """The store answers, its certificate is trusted, its login is good: else nothing is kept of the statement."""
+
+    store: Store
+    secrets: Secrets
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterStore(Stage):
+    store: Store
+    secrets: Secrets
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeStore(Stage):
+    """`secrets` are those given anew: the others stay. The store is checked before it is changed."""
+
+    store: Store
+    secrets: Secrets
+    before: Store
+
+
+@dataclass(frozen=True, slots=True)
+class UnregisterStore(Stage):
+    store: Store
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterRegistry(Stage):
+    registry: SchemaRegistry
+    secrets: Secrets
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRegistry(Stage):
+    """`secrets` are those given anew: the others stay."""
+
+    registry: SchemaRegistry
+    secrets: Secrets
+    before: SchemaRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class UnregisterRegistry(Stage):
+    registry: SchemaRegistry
+
+
+@dataclass(frozen=True, slots=True)
+class AddDescriptorSource(Stage):
+    source: DescriptorSource
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class RemoveDescriptorSource(Stage):
+    source: DescriptorSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,23 +7,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from millpond.catalog.model import PersistentQuery, QueryState, Relation, SessionContext
+from millpond.catalog.model import PersistentQuery, QueryState, Relation, SessionContext, Store
 from millpond.catalog.names import (
     Parts,
     dotted,
     resolve_database,
+    resolve_descriptor_source,
     resolve_query,
+    resolve_registry,
     resolve_relation,
     resolve_schema,
     resolve_store,
 )
 from millpond.catalog.reader import CatalogReader
+from millpond.catalog.store_kinds import speaks_tls
 from millpond.errors import MillpondError
 from millpond.serve.answers import Answer
 from millpond.serve.facts import Facts, QueryEvent
 from millpond.serve.listing import COLUMNS, column_rows, name_parts
 from millpond.serve.shapes import instant, relation_type, shape
 from millpond.sql.statements import Name
+from millpond.stores.protocol import TopicDescription
 from millpond.suggestion import suggestion
 from millpond.types import VARCHAR, Column
 
@@ -39,6 +43,10 @@ class Request:
     facts: Facts
     name: Parts
     store: Parts = ()
+
+    def home(self) -> Store:
+        """The store that IN STORE names, or the session's."""
+        return resolve_store(self.reader, self.store or ((self.context.store, True),), self.context)
 
     def relation(self) -> Relation:
         return resolve_relation(self.reader, self.name, self.context)
@@ -63,8 +71,10 @@ def describe(
     if description is None:
         known = suggestion(kind, DESCRIPTIONS, "The reference of the statement DESCRIBE names what can be described.")
         raise MillpondError("UNSUPPORTED", feature=f"DESCRIBE {kind.upper()}", instead=known)
-    columns, rows = description
     request = Request(reader, context, facts, name_parts(name), name_parts(store))
+    if kind == "entity" and not request.home().type.endswith("KAFKA"):
+        description = (SHARDS, _shards)
+    columns, rows = description
     return Answer(columns, rows(request), context, statement=f"DESCRIBE_{kind.replace(' ', '_').upper()}")
 
 
@@ -122,7 +132,7 @@ def _store(request: Request) -> Rows:
             json.dumps(metadata),
             properties.get("uris"),
             json.dumps(properties),
-            properties.get("tls.disabled", "true").lower() == "false",
+            speaks_tls(properties),
             properties.get("tls.verify_server_hostname", "true").lower() == "true",
             properties.get("schema_registry.name"),
             json.dumps([store.name]),
@@ -131,12 +141,37 @@ def _store(request: Request) -> Rows:
 
 
 def _entity(request: Request) -> Rows:
-    """A topic's name is taken as written first: topics know letter case, and dots."""
-    context, written = request.context, dotted(request.name)
-    store = resolve_store(request.reader, request.store or ((context.store, True),), context)
-    topic = written if written in request.facts.topics(store.name) else written.lower()
-    found = request.facts.topic(store.name, topic)
-    return [(found.name, store.name, found.partitions, found.replicas, None, None, json.dumps(dict(found.config)))]
+    store, found = request.home().name, _topic(request)
+    return [(found.name, store, found.partitions, found.replicas, None, None, json.dumps(dict(found.config)))]
+
+
+def _shards(request: Request) -> Rows:
+    found = _topic(request)
+    return [(found.name, found.partitions, None)]
+
+
+def _topic(request: Request) -> TopicDescription:
+    """A topic's name is taken as written first: topics know letter case, and dots. Raises ENTITY_NOT_FOUND."""
+    store, written = request.home().name, dotted(request.name)
+    known = request.facts.topics(store)
+    topic = written if written in known else written.lower()
+    if topic not in known:
+        listed = suggestion(written, known, f'LIST ENTITIES IN STORE "{store}"; shows those that there are.')
+        raise MillpondError("ENTITY_NOT_FOUND", name=written, store=store, suggestion=listed)
+    return request.facts.topic(store, topic)
+
+
+def _registry(request: Request) -> Rows:
+    found = resolve_registry(request.reader, request.name, request.context)
+    details = json.dumps(dict(found.properties))
+    times = (instant(found.created_at), instant(found.updated_at))
+    return [(found.name, found.type, found.status, found.properties.get("uris"), details, found.owner, *times)]
+
+
+def _descriptor_source(request: Request) -> Rows:
+    found = resolve_descriptor_source(request.reader, request.name, request.context)
+    times = (instant(found.created_at), instant(found.updated_at))
+    return [(found.name, "protobuf", found.file, found.description or None, found.owner, *times)]
 
 
 def _query(request: Request) -> Rows:
@@ -216,6 +251,16 @@ ENTITY = shape(
     " ValueDescriptor VARCHAR, Config VARCHAR"
 )
 
+SHARDS = shape("Name VARCHAR, Shards INTEGER, Descriptor VARCHAR")
+REGISTRY = shape(
+    "Name VARCHAR, Type VARCHAR, State VARCHAR, Uri VARCHAR, Details VARCHAR, Owner VARCHAR,"
+    " CreatedAt TIMESTAMP_LTZ(3), UpdatedAt TIMESTAMP_LTZ(3)"
+)
+DESCRIPTOR_SOURCE = shape(
+    "Name VARCHAR, Type VARCHAR, Url VARCHAR, Description VARCHAR, Owner VARCHAR,"
+    " CreatedAt TIMESTAMP_LTZ(3), UpdatedAt TIMESTAMP_LTZ(3)"
+)
+
 DESCRIPTIONS: dict[str, tuple[tuple[Column, ...], Callable[[Request], Rows]]] = {
     "relation": (PROPERTIES, _relation),
     "stream": (PROPERTIES, _relation),
@@ -227,6 +272,8 @@ DESCRIPTIONS: dict[str, tuple[tuple[Column, ...], Callable[[Request], Rows]]] = 
     "schema": (NAMESPACE, _schema),
     "store": (STORE, _store),
     "entity": (ENTITY, _entity),
+    "schema_registry": (REGISTRY, _registry),
+    "descriptor_source": (DESCRIPTOR_SOURCE, _descriptor_source),
     "query": (shape("Property VARCHAR, Value VARCHAR, Path VARCHAR"), _query),
     "query metrics": (shape("Metric VARCHAR, Value DOUBLE"), _query_metrics),
     "query state": (

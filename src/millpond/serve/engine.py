@@ -14,6 +14,7 @@ from millpond.catalog.model import RelationKind, SessionContext
 from millpond.catalog.names import resolve_database, resolve_schema, resolve_store
 from millpond.config import Settings
 from millpond.errors import MillpondError
+from millpond.plan.attachments import Files
 from millpond.plan.explain import explain
 from millpond.plan.planner import Planner, parts
 from millpond.plan.properties import SETTINGS, read_properties
@@ -60,7 +61,7 @@ class StreamEngine:
         self.reader = ViewReader(views.path)
         self.pulling = Pulling(catalog, queries, self.reader, self.facts, views.progress)
         self.following = Following(catalog, connections, self.reader)
-        self.runner = Runner(catalog, queries, views, connections.log)
+        self.runner = Runner(catalog, queries, views, connections.log, connections.check)
         self.threads = ThreadPoolExecutor(settings.pull_threads, thread_name_prefix="pull")
         self.effects = ThreadPoolExecutor(1, thread_name_prefix="statement")
 
@@ -79,7 +80,7 @@ class StreamEngine:
         answers: list[Answer | Subscription] = []
         try:
             for statement in parse(sql):
-                answers.append(await self._located(statement, context, resume))
+                answers.append(await self._located(statement, context, resume, attachments or {}))
                 context = answers[-1].context
         except BaseException:
             for answer in answers:
@@ -89,16 +90,18 @@ class StreamEngine:
         return answers
 
     async def _located(
-        self, statement: st.Statement, context: SessionContext, resume: str | None
+        self, statement: st.Statement, context: SessionContext, resume: str | None, files: Files
     ) -> Answer | Subscription:
         """The answer of one statement; positions in its errors are places in its own text."""
         try:
-            return await self._one(statement, context, resume)
+            return await self._one(statement, context, resume, files)
         except MillpondError as error:
             error.sql = error.sql or statement.text
             raise
 
-    async def _one(self, statement: st.Statement, context: SessionContext, resume: str | None) -> Answer | Subscription:
+    async def _one(
+        self, statement: st.Statement, context: SessionContext, resume: str | None, files: Files
+    ) -> Answer | Subscription:
         loop = asyncio.get_running_loop()
         if isinstance(statement, st.Query):
             if self._is_pull(statement, context):
@@ -107,7 +110,7 @@ class StreamEngine:
             return await self.following.query(statement, context, resume)
         if isinstance(statement, st.PrintEntity):
             return await self.following.entity(statement, context)
-        return await loop.run_in_executor(self.effects, self._statement, statement, context)
+        return await loop.run_in_executor(self.effects, self._statement, statement, context, files)
 
     def pull(self, sql: str, context: SessionContext) -> Answer | None:
         """The answer of a cheap pull query that was planned before; None: then use `execute`."""
@@ -127,7 +130,7 @@ class StreamEngine:
 
     # --- statements that answer once ---
 
-    def _statement(self, statement: st.Statement, context: SessionContext) -> Answer:
+    def _statement(self, statement: st.Statement, context: SessionContext, files: Files) -> Answer:
         match statement:
             case st.List():
                 return list_things(statement.kind, self.catalog, context, self.facts, statement.scope, statement.store)
@@ -138,25 +141,25 @@ class StreamEngine:
             case st.Set():
                 return self._set(statement, context)
             case st.Explain():
-                return self._explain(statement, context)
+                return self._explain(statement, context, files)
             case st.CanI():
                 rows = [("privilege", statement.privilege, "CAN I", "yes", "[]")]
                 return Answer(SUMMARY, rows, context, statement="CAN_I")
-        planned = self._plan(statement, context)
+        planned = self._plan(statement, context, files)
         self.runner.run(planned.stages)
         return Answer(SUMMARY, [_summary(planned)], context, planned.summary, planned.command.replace(" ", "_"))
 
-    def _plan(self, statement: st.Statement, context: SessionContext) -> Planned:
-        return Planner(self.catalog, context, self.connections.topic).plan(statement)
+    def _plan(self, statement: st.Statement, context: SessionContext, files: Files) -> Planned:
+        return Planner(self.catalog, context, self.connections.topic, files).plan(statement)
 
-    def _explain(self, statement: st.Explain, context: SessionContext) -> Answer:
+    def _explain(self, statement: st.Explain, context: SessionContext, files: Files) -> Answer:
         inner = statement.statement
         if isinstance(inner, st.Query) and self._is_pull(inner, context):
             lines = self.pulling.explain(inner, context)
         elif isinstance(inner, st.Query):
             lines = self.following.explain(inner, context)
         else:
-            planned = self._plan(inner, context)
+            planned = self._plan(inner, context, files)
             if statement.json:
                 return described_statement(planned, self.catalog, context)
             lines = explain(planned)

@@ -122,6 +122,23 @@ def _entities(request: Request) -> Rows:
     return [(topic, True) for topic in sorted(request.facts.topics(store.name))]
 
 
+def _regions(request: Request) -> Rows:
+    """Those that the stores are in; Millpond itself reaches any."""
+    found = {s.properties.get("access_region") for s in request.reader.stores()}
+    return [(f"AWS {region}", "AWS", region) for region in sorted(filter(None, found))]
+
+
+def _registries(request: Request) -> Rows:
+    return [
+        (r.name, r.type, r.status, r.owner, instant(r.created_at), instant(r.updated_at))
+        for r in request.reader.schema_registries()
+    ]
+
+
+def _descriptor_sources(request: Request) -> Rows:
+    return [(d.name, "protobuf", d.file, d.description or None) for d in request.reader.descriptor_sources()]
+
+
 def _relations(*kinds: RelationKind) -> Callable[[Request], Rows]:
     """Those of the kinds in the schema of the session, in the one that IN names, or in all of a database."""
     return lambda request: [
@@ -235,12 +252,14 @@ SECRETS = shape(
     " UpdatedAt TIMESTAMP_LTZ(3)"
 )
 
+DESCRIPTOR_SOURCES = shape("Name VARCHAR, Type VARCHAR, Url VARCHAR, Tags VARCHAR")
 OWNED = shape("Name VARCHAR, Owner VARCHAR, CreatedAt TIMESTAMP_LTZ(3)")
 
 LISTINGS: dict[str, tuple[tuple[Column, ...], Callable[[Request], Rows]]] = {
     "databases": (NAMESPACES, _databases),
     "schemas": (NAMESPACES, _schemas),
     "stores": (STORES, _stores),
+    "regions": (shape("Name VARCHAR, Cloud VARCHAR, Region VARCHAR"), _regions),
     "entities": (shape("Name VARCHAR, IsLeaf BOOLEAN"), _entities),
     "relations": (RELATIONS, _relations(*RelationKind)),
     "streams": (RELATIONS, _relations(RelationKind.STREAM)),
@@ -265,8 +284,8 @@ LISTINGS: dict[str, tuple[tuple[Column, ...], Callable[[Request], Rows]]] = {
         shape("Name VARCHAR, State VARCHAR, Language VARCHAR, Description VARCHAR, Url VARCHAR"),
         _nothing,
     ),
-    "descriptor_sources": (shape("Name VARCHAR, Type VARCHAR, Url VARCHAR, Tags VARCHAR"), _nothing),
-    "schema_registries": (REGISTRIES, _nothing),
+    "descriptor_sources": (DESCRIPTOR_SOURCES, _descriptor_sources),
+    "schema_registries": (REGISTRIES, _registries),
     "secrets": (SECRETS, _nothing),
     "descriptors": (shape("Name VARCHAR, Source VARCHAR"), _nothing),
     "users": (OWNED, _nothing),

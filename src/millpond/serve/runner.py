@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -16,10 +15,10 @@ from millpond.plan import stages as sg
 from millpond.plan.pruning import prune_scan
 from millpond.queries.registry import Queries
 from millpond.queries.source_position import starting_offsets
+from millpond.serve.effects import Effects
+from millpond.serve.store_stages import Check, StoreStages
 from millpond.serve.values import rows_to_records
 from millpond.stores.protocol import Log, NewRecord
-
-logger = logging.getLogger(__name__)
 
 
 class Views(Protocol):
@@ -34,34 +33,17 @@ class Views(Protocol):
     def remove_index(self, relation_id: str, name: str) -> None: ...
 
 
-@dataclass(slots=True)
-class Effects:
-    """What is to be done once it is known how the statement ends."""
-
-    undo: list[Callable[[], object]] = field(default_factory=list)
-    """If it fails, last first."""
-    finish: list[Callable[[], object]] = field(default_factory=list)
-    """If it succeeds: what cannot be taken back."""
-
-    def roll_back(self) -> None:
-        _all_of(reversed(self.undo))
-
-    def complete(self) -> None:
-        _all_of(self.finish)
-
-
-def _all_of(actions: Any) -> None:
-    for action in actions:
-        try:
-            action()
-        except Exception:  # the first error is the one to report; the rest must be done
-            logger.exception("at the end of a statement")
-
-
 class Runner:
     """One `do` for each stage class; it adds to the statement's `Effects` as its own effects happen."""
 
-    def __init__(self, catalog: Catalog, queries: Queries, views: Views, log: Callable[[str], Log]) -> None:
+    def __init__(
+        self,
+        catalog: Catalog,
+        queries: Queries,
+        views: Views,
+        log: Callable[[str], Log],
+        check: Check,
+    ) -> None:
         self.catalog, self.queries, self.views, self.log = catalog, queries, views, log
         self.does: dict[type[sg.Stage], Callable[[Any, Effects], None]] = {
             sg.EnsureTopic: self._ensure_topic,
@@ -80,6 +62,7 @@ class Runner:
             sg.WriteEntity: self._write_entity,
             sg.AddNamespace: self._add_namespace,
             sg.RemoveNamespace: self._remove_namespace,
+            **StoreStages(catalog, log, check).does,
         }
 
     def run(self, stages: tuple[sg.Stage, ...]) -> None:
@@ -217,7 +200,8 @@ class Runner:
         self.log(stage.relation.store).produce(stage.relation.topic, rows_to_records(stage.relation, stage.rows))
 
     def _write_entity(self, stage: sg.WriteEntity, effects: Effects) -> None:
-        self.log(stage.store).produce(stage.topic, [NewRecord(None, stage.value.encode())])
+        key = None if stage.key is None else stage.key.encode()
+        self.log(stage.store).produce(stage.topic, [NewRecord(key, stage.value.encode())])
 
     def _add_namespace(self, stage: sg.AddNamespace, effects: Effects) -> None:
         if stage.schema is None:

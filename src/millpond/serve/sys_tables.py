@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from millpond.catalog.model import PersistentQuery, Relation, Store
+from millpond.catalog.model import PersistentQuery, Relation, SchemaRegistry, Store
 from millpond.catalog.reader import CatalogReader
+from millpond.catalog.store_kinds import REGISTRY_KINDS, STORE_KINDS
 from millpond.serve.facts import Facts, NoFacts, QueryEvent
 from millpond.serve.shapes import instant, relation_type, shape
 from millpond.types import Column
@@ -17,14 +18,6 @@ Row: TypeAlias = Sequence[Any]
 
 DATABASE, SCHEMA = "deltastream", "sys"
 """Where the tables are found; nothing else can be made there."""
-
-SPELLINGS = {
-    "KAFKA": "Kafka",
-    "KINESIS": "Kinesis",
-    "CONFLUENT_KAFKA": "ConfluentKafka",
-    "POSTGRESQL": "Postgres",
-}
-"""Store types as this schema spells them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +46,14 @@ def _schemas(reader: CatalogReader, _facts: Facts) -> Iterator[Row]:
 
 def _stores(reader: CatalogReader, _facts: Facts) -> Iterator[Row]:
     for store in reader.stores():
-        kind = SPELLINGS.get(store.type, store.type.capitalize())
+        known = STORE_KINDS.get(store.type)
+        kind = known.label if known else store.type.capitalize()
         yield store.name, kind, store.status, store.status_message, store.owner, *_times(store)
+
+
+def _registries(reader: CatalogReader, _facts: Facts) -> Iterator[Row]:
+    for r in reader.schema_registries():
+        yield r.name, REGISTRY_KINDS[r.type].label, r.status, r.owner, *_times(r)
 
 
 def _relations(reader: CatalogReader, _facts: Facts) -> Iterator[Row]:
@@ -89,7 +88,7 @@ def _nothing(_reader: CatalogReader, _facts: Facts) -> Iterator[Row]:
     return iter(())
 
 
-def _times(thing: Store | Relation | PersistentQuery) -> Row:
+def _times(thing: Store | SchemaRegistry | Relation | PersistentQuery) -> Row:
     return instant(thing.created_at), instant(thing.updated_at)
 
 
@@ -129,7 +128,7 @@ TABLES: dict[str, tuple[tuple[Column, ...], Callable[[CatalogReader, Facts], Ite
         shape("query_id VARCHAR, timestamp TIMESTAMP_LTZ(3), type VARCHAR, actor VARCHAR, messages VARCHAR"),
         _query_events,
     ),
-    "schema_registries": (shape(f"name VARCHAR, type VARCHAR, status VARCHAR, {CHANGED}"), _nothing),
+    "schema_registries": (shape(f"name VARCHAR, type VARCHAR, status VARCHAR, {CHANGED}"), _registries),
     "secrets": (
         shape(f"name VARCHAR, type VARCHAR, description VARCHAR, status VARCHAR, {CHANGED}"),
         _nothing,

@@ -12,11 +12,16 @@ from millpond.sql.names import identifiers, name
 from millpond.sql.properties import with_list
 from millpond.sql.queries import query
 from millpond.sql.statements import InsertEntity, InsertSelect, InsertValues, Statement
+from millpond.sql.stores import entity_in_store
 
 
 def insert(cursor: Cursor) -> Statement:
     """What follows INSERT INTO."""
-    if cursor.at("ENTITY") and cursor.at_name(ahead=1) and cursor.key(1) not in ("VALUES", "VALUE", "SELECT"):
+    if (
+        cursor.at_any(("ENTITY", "TOPIC"))
+        and cursor.at_name(ahead=1)
+        and cursor.key(1) not in ("VALUES", "VALUE", "SELECT")
+    ):
         cursor.advance()
         return _entity(cursor)
     relation = name(cursor, "a relation")
@@ -51,8 +56,7 @@ def _row(cursor: Cursor, width: int) -> tuple[exp.Expression, ...]:
 
 
 def _entity(cursor: Cursor) -> Statement:
-    entity = name(cursor, "an entity", parts=None)
-    store = name(cursor, "a store", 1) if cursor.accept("IN", "STORE") else None
+    entity, store = entity_in_store(cursor)
     if not cursor.accept("VALUE") and not cursor.accept("VALUES"):
         cursor.fail(*(("VALUE",) if store else ("IN STORE", "VALUE")))
     cursor.expect("(")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from difflib import get_close_matches
 
 from millpond.errors import MillpondError, Position
-from millpond.sql import create, insert, lifecycle, queries, select, session, things
+from millpond.sql import create, insert, lifecycle, queries, select, session, stores, things
 from millpond.sql.batch import Piece, pieces
 from millpond.sql.cursor import Cursor
 from millpond.sql.datatypes import data_type
@@ -27,6 +27,15 @@ FAMILIES: dict[tuple[str, ...], Family] = {
     ("CREATE", "DATABASE"): create.create_database,
     ("CREATE", "SCHEMA"): create.create_schema,
     ("CREATE", "INDEX"): create.create_index,
+    ("CREATE", "STORE"): stores.create_store,
+    ("UPDATE", "STORE"): stores.update_store,
+    ("CREATE", "ENTITY"): stores.create_entity,
+    ("UPDATE", "ENTITY"): stores.update_entity,
+    ("CREATE", "TOPIC"): stores.create_entity,
+    ("UPDATE", "TOPIC"): stores.update_entity,
+    ("CREATE", "SCHEMA_REGISTRY"): stores.create_schema_registry,
+    ("UPDATE", "SCHEMA_REGISTRY"): stores.update_schema_registry,
+    ("CREATE", "DESCRIPTOR_SOURCE"): stores.create_descriptor_source,
     ("INSERT", "INTO"): insert.insert,
     ("DROP",): things.drop,
     ("LIST",): things.list_things,
@@ -43,7 +52,7 @@ FAMILIES: dict[tuple[str, ...], Family] = {
 }
 """The words that a statement begins with -> what reads the rest. DESCRIBE and EXPLAIN are below."""
 
-_PLANNED = ("CREATE", "INSERT", "SELECT", "DROP")
+_PLANNED = ("CREATE", "INSERT", "SELECT", "DROP", "UPDATE")
 """What DESCRIBE takes as a statement; after any other word it describes a thing."""
 
 
@@ -94,13 +103,12 @@ def statement(cursor: Cursor) -> Statement:
         return _explain(cursor)
     if cursor.at("DESCRIBE") or cursor.at("DESC"):
         return _describe(cursor)
+    words = max((words for words in FAMILIES if cursor.at(*words)), key=len, default=())
     refusal = refused_statement(cursor)
-    if refusal is not None:
+    if refusal is not None and refusal.length >= len(words):
         cursor.unsupported(refusal.feature, refusal.instead, refusal.length)
-    found = [words for words in FAMILIES if cursor.at(*words)]
-    if not found:
+    if not words:
         _unknown(cursor)
-    words = max(found, key=len)
     cursor.advance(len(words))
     return FAMILIES[words](cursor)
 

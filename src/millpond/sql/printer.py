@@ -12,10 +12,14 @@ from millpond.sql.generator import property_list, property_value, quoted
 from millpond.sql.statements import (
     AlterRelation,
     CanI,
+    CreateDescriptorSource,
+    CreateEntity,
     CreateIndex,
     CreateNamespace,
     CreateRelation,
     CreateRelationAs,
+    CreateSchemaRegistry,
+    CreateStore,
     Describe,
     Drop,
     Explain,
@@ -32,6 +36,9 @@ from millpond.sql.statements import (
     Set,
     Statement,
     Terminate,
+    UpdateEntity,
+    UpdateSchemaRegistry,
+    UpdateStore,
     Use,
 )
 from millpond.sql.things import scope_words
@@ -112,6 +119,42 @@ def _(statement: CreateRelationAs) -> str:
 def _(statement: CreateNamespace) -> str:
     database = f" IN DATABASE {_name(statement.database)}" if statement.database else ""
     return _create(statement.kind, statement.name, statement.if_not_exists) + database
+
+
+@print_statement.register
+def _(statement: CreateStore) -> str:
+    return _create("store", statement.name, statement.if_not_exists) + _with(statement.properties)
+
+
+@print_statement.register
+def _(statement: UpdateStore) -> str:
+    return f"UPDATE STORE {_name(statement.name)}{_with(statement.properties)}"
+
+
+@print_statement.register
+def _(statement: CreateEntity) -> str:
+    head = _create("entity", statement.entity, statement.if_not_exists)
+    return head + _in_store(statement.store) + _with(statement.properties)
+
+
+@print_statement.register
+def _(statement: UpdateEntity) -> str:
+    return f"UPDATE ENTITY {_name(statement.entity)}{_in_store(statement.store)}{_with(statement.properties)}"
+
+
+@print_statement.register
+def _(statement: CreateSchemaRegistry) -> str:
+    return _create("schema_registry", statement.name, statement.if_not_exists) + _with(statement.properties)
+
+
+@print_statement.register
+def _(statement: UpdateSchemaRegistry) -> str:
+    return f"UPDATE SCHEMA_REGISTRY {_name(statement.name)}{_with(statement.properties)}"
+
+
+@print_statement.register
+def _(statement: CreateDescriptorSource) -> str:
+    return _create("descriptor_source", statement.name, statement.if_not_exists) + _with(statement.properties)
 
 
 @print_statement.register

@@ -21,26 +21,15 @@ class Reader(Protocol):
     def at(self, *keys: str) -> bool: ...
 
 
-_CONFIGURED = "Stores are part of the server's configuration; LIST STORES shows them."
-_CREATED = "The topic is created together with the STREAM, CHANGELOG or view that needs it."
+_NO_SECRETS = "Give the secret in the WITH list of the store that needs it; it is kept encrypted."
 _LATER = "Nothing in its place yet."
 _OPEN = "Every user of this server may do everything; CAN I tells."
 _BUILT_IN = "Use the built-in functions; LIST FUNCTIONS shows them."
-_SCHEMALESS = "Use 'value.format' = 'json' and write the columns out."
 _ONE_BY_ONE = "Send the statements one by one, or as a batch separated by semicolons."
 _VIEW = "Write CREATE MATERIALIZED VIEW ... AS SELECT."
 
 STATEMENTS: dict[str, str] = {
-    "CREATE STORE": _CONFIGURED,
-    "UPDATE STORE": _CONFIGURED,
-    "CREATE ENTITY": _CREATED,
-    "UPDATE ENTITY": _CREATED,
-    "CREATE SCHEMA_REGISTRY": _SCHEMALESS,
-    "UPDATE SCHEMA_REGISTRY": _SCHEMALESS,
-    "DROP SCHEMA_REGISTRY": _SCHEMALESS,
-    "CREATE DESCRIPTOR_SOURCE": _SCHEMALESS,
-    "DROP DESCRIPTOR_SOURCE": _SCHEMALESS,
-    "COPY DESCRIPTOR_SOURCE": _SCHEMALESS,
+    "COPY DESCRIPTOR_SOURCE": "Keep the file that the source was made of; LIST DESCRIPTOR_SOURCES names it.",
     "CREATE FUNCTION_SOURCE": _BUILT_IN,
     "DROP FUNCTION_SOURCE": _BUILT_IN,
     "COPY FUNCTION_SOURCE": _BUILT_IN,
@@ -59,9 +48,9 @@ STATEMENTS: dict[str, str] = {
     "CREATE API_TOKEN": _OPEN,
     "ALTER API_TOKEN": _OPEN,
     "DROP API_TOKEN": _OPEN,
-    "CREATE SECRET": _CONFIGURED,
-    "UPDATE SECRET": _CONFIGURED,
-    "DROP SECRET": _CONFIGURED,
+    "CREATE SECRET": _NO_SECRETS,
+    "UPDATE SECRET": _NO_SECRETS,
+    "DROP SECRET": _NO_SECRETS,
     "CREATE ORGANIZATION": "A server has one organization.",
     "DROP ORGANIZATION": "A server has one organization.",
     "CREATE COMPUTE_POOL": "All queries run in the server's own Spark session.",

@@ -146,6 +146,68 @@ class CreateIndex(Statement):
 
 
 @dataclass(frozen=True, slots=True)
+class CreateStore(Statement):
+    """CREATE STORE [IF NOT EXISTS] s WITH (...)."""
+
+    name: Name
+    properties: Properties
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateStore(Statement):
+    """UPDATE STORE s WITH (...)."""
+
+    name: Name
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class CreateEntity(Statement):
+    """CREATE ENTITY [IF NOT EXISTS] e [IN STORE s] [WITH (...)]."""
+
+    entity: Name
+    store: Name | None = None
+    properties: Properties = ()
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateEntity(Statement):
+    """UPDATE ENTITY e [IN STORE s] WITH (...)."""
+
+    entity: Name
+    store: Name | None
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSchemaRegistry(Statement):
+    """CREATE SCHEMA_REGISTRY [IF NOT EXISTS] r WITH (...)."""
+
+    name: Name
+    properties: Properties
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateSchemaRegistry(Statement):
+    """UPDATE SCHEMA_REGISTRY r WITH (...)."""
+
+    name: Name
+    properties: Properties
+
+
+@dataclass(frozen=True, slots=True)
+class CreateDescriptorSource(Statement):
+    """CREATE DESCRIPTOR_SOURCE [IF NOT EXISTS] d WITH ('file' = '...')."""
+
+    name: Name
+    properties: Properties
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CreateNamespace(Statement):
     """CREATE DATABASE d; CREATE SCHEMA s [IN DATABASE d]. `kind`: database or schema."""
 
@@ -157,7 +219,8 @@ class CreateNamespace(Statement):
 
 @dataclass(frozen=True, slots=True)
 class Drop(Statement):
-    """DROP {STREAM|CHANGELOG|MATERIALIZED VIEW|TABLE|RELATION|DATABASE|SCHEMA|STORE|ENTITY|INDEX} n.
+    """DROP {STREAM|CHANGELOG|MATERIALIZED VIEW|TABLE|RELATION|DATABASE|SCHEMA|STORE|ENTITY|INDEX|SCHEMA_REGISTRY|
+    DESCRIPTOR_SOURCE} n.
 
     ENTITY takes IN STORE s.
     `kind` is the lower-case word(s), 'view' for MATERIALIZED VIEW.
@@ -203,7 +266,8 @@ class List(Statement):
 @dataclass(frozen=True, slots=True)
 class Describe(Statement):
     """DESCRIBE {RELATION|RELATION COLUMNS|STORE|ENTITY|QUERY|QUERY METRICS|QUERY EVENTS|QUERY STATE|
-    QUERY HISTORY|STREAM|CHANGELOG|MATERIALIZED VIEW|TABLE|DATABASE|SCHEMA} n; `kind` in lower case. A bare
+    QUERY HISTORY|STREAM|CHANGELOG|MATERIALIZED VIEW|TABLE|DATABASE|SCHEMA|SCHEMA_REGISTRY|DESCRIPTOR_SOURCE} n;
+    `kind` in lower case. A bare
     `DESCRIBE n` has kind 'relation'."""
 
     kind: str

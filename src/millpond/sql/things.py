@@ -18,7 +18,10 @@ _DROPPED: dict[tuple[str, ...], tuple[str, int | None]] = {
     ("SCHEMA",): ("schema", 2),
     ("STORE",): ("store", 1),
     ("ENTITY",): ("entity", None),
+    ("TOPIC",): ("entity", None),
     ("INDEX",): ("index", 3),
+    ("SCHEMA_REGISTRY",): ("schema_registry", 1),
+    ("DESCRIPTOR_SOURCE",): ("descriptor_source", 1),
 }
 """What DROP takes: its kind and the most parts that its name has."""
 
@@ -27,6 +30,7 @@ _LISTED = (
     "databases",
     "schemas",
     "stores",
+    "regions",
     "entities",
     *_RELATION_LISTS,
     "columns",
@@ -62,6 +66,8 @@ _DESCRIBED: dict[tuple[str, ...], tuple[str, int | None]] = {
     ("STORE",): ("store", 1),
     ("ENTITY",): ("entity", None),
     ("TOPIC",): ("entity", None),
+    ("SCHEMA_REGISTRY",): ("schema_registry", 1),
+    ("DESCRIPTOR_SOURCE",): ("descriptor_source", 1),
 }
 _QUERY_VIEWS = ("METRICS", "EVENTS", "STATE", "HISTORY")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 
 from millpond.catalog.catalog import Catalog
 from millpond.catalog.lookup import existing_store
@@ -11,6 +12,9 @@ from millpond.errors import MillpondError
 from millpond.stores.access import StoreAccess, store_access
 from millpond.stores.connect import open_log
 from millpond.stores.protocol import Log, TopicDescription
+
+CHECK_SECONDS = 10.0
+"""A person waits for it; a store that answers does so within one."""
 
 
 class Connections:
@@ -32,6 +36,14 @@ class Connections:
                 self.replaced += [known[1]] if known else []
                 known = self.logs[store] = (properties, open_log(found.type, properties))
             return known[1]
+
+    def check(self, store_type: str, properties: Mapping[str, str]) -> None:
+        """Try out a store that is not kept yet. Raises what `Log.check` raises."""
+        log = open_log(store_type, properties, CHECK_SECONDS)
+        try:
+            log.check()
+        finally:
+            log.close()
 
     def access(self, store: str) -> StoreAccess:
         """How a program on the JVM reaches it, with its secrets as they are now. Raises STORE_NOT_FOUND."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from millpond.stores.kafka_security import extensions, mechanism, protocol, speaks_tls, verifies_host
+from millpond.catalog.store_kinds import speaks_tls
+from millpond.stores.kafka_security import extensions, mechanism, protocol, verifies_host
 
 _MODULES = "org.apache.kafka.common.security"
 _OAUTH_HANDLER = f"{_MODULES}.oauthbearer.OAuthBearerLoginCallbackHandler"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from millpond.stores.kafka_security import mechanism, msk_region, protocol, speaks_tls, verifies_host
+from millpond.catalog.store_kinds import speaks_tls
+from millpond.stores.kafka_security import mechanism, msk_region, protocol, verifies_host
 
 
 def kafka_config(properties: Mapping[str, str]) -> dict[str, Any]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from millpond.catalog.store_kinds import speaks_tls
+
 MECHANISMS = {
     "PLAIN": "PLAIN",
     "SHA256": "SCRAM-SHA-256",
@@ -17,14 +19,6 @@ MECHANISMS = {
 def mechanism(properties: Mapping[str, str]) -> str | None:
     """SASL's name of the way to log in; None for no login."""
     return MECHANISMS.get(properties.get("kafka.sasl.hash_function", "NONE").upper())
-
-
-def speaks_tls(properties: Mapping[str, str]) -> bool:
-    """As `tls.disabled` says. Without it a store that logs in or names certificates does, any other does not."""
-    given = properties.get("tls.disabled")
-    if given is not None:
-        return given.lower() != "true"
-    return mechanism(properties) is not None or any(key.startswith("tls.") for key in properties)
 
 
 def verifies_host(properties: Mapping[str, str]) -> bool:
