@@ -1,6 +1,7 @@
 """Latency of a count per url: from the producer's `send` to the row seen, beside Kafka Streams and Flink SQL.
 
-python bench/latency.py [--seconds 120] [--rate 300] [--warmup 60] [--engines millpond,streams,...]
+python bench/latency.py [--seconds 120] [--rate 300] [--warmup 60] [--batch-seconds 0]
+                        [--engines millpond,streams,...]
 """
 
 from __future__ import annotations
@@ -65,6 +66,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument(
         "--warmup", type=float, default=60, help="seconds at the same rate before, from the first output"
     )
+    parser.add_argument(
+        "--batch-seconds", type=int, default=0, help="length of our real-time batches; 0: as the server chooses"
+    )
     names = ["millpond", *(peer.name for peer in LATENCY_PEERS)]
     parser.add_argument("--engines", type=engine_names(names), default=names, help=f"of {','.join(names)}")
     return parser.parse_args()
@@ -74,7 +78,7 @@ def measured(options: argparse.Namespace, folder: Path) -> Lines:
     """One engine after the other, on the same broker with the same data folder."""
     plan = Plan(options.rate, options.seconds, options.warmup)
     lines: Lines = {}
-    server = EmbeddedServer(folder)
+    server = EmbeddedServer(folder, {"MILLPOND_REALTIME_BATCH_SECONDS": str(options.batch_seconds)})
     if "millpond" in options.engines:
         lines |= of_millpond(server, plan)
     peers = chosen(LATENCY_PEERS, options.engines)

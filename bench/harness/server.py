@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import http.client
+import os
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from harness.processes import command, cpu_seconds, end, is_broker, tree
@@ -23,10 +25,12 @@ class NotReadyError(Exception):
 class EmbeddedServer:
     """A server on `folder`; `start` and `stop` may take turns. Its ports stay the same."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, settings: Mapping[str, str] | None = None) -> None:
+        """`settings` are MILLPOND_* variables beside those of this process."""
         self.data_dir = folder / "data"
         self.port = free_port()
         self.kafka_port = free_port()
+        self._environment = {**os.environ, **(settings or {})}
         self._log = folder / "server.log"
         self._process: subprocess.Popen[bytes] | None = None
         self._watchdog: Watchdog | None = None
@@ -99,6 +103,7 @@ class EmbeddedServer:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                env=self._environment,
                 start_new_session=True,
             )
         self._watchdog = Watchdog(self._process.pid, grace=30)
