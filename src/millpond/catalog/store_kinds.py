@@ -137,22 +137,20 @@ _KAFKA = {
 }
 _KINESIS = {
     **_COMMON,
-    **{name: kind for name, kind in _TLS.items() if name in ("tls.verify_server_hostname", "tls.ca_cert_file")},
     "schema_registry.name": TEXT,
     "kinesis.access_key_id": SECRET,
     "kinesis.secret_access_key": SECRET,
     "kinesis.session_token": SECRET,
     "kinesis.account.id": TEXT,
-    "kinesis.iam_role_arn": TEXT,
 }
 _OLDER = {
     "availability_zone": Alias("access_region"),
     "access.region": Alias("access_region"),
-    "tls.ca_cert": Alias("tls.ca_cert_file"),
     "kafka.schema_registry_name": Alias("schema_registry.name"),
 }
+_WITH_TLS = {**_OLDER, "tls.ca_cert": Alias("tls.ca_cert_file")}
 _KAFKA_OLDER = {
-    **_OLDER,
+    **_WITH_TLS,
     "bootstrap.servers": Alias("uris"),
     "security.protocol": Alias("tls.disabled", _tls_disabled),
     "sasl.mechanism": Alias("kafka.sasl.hash_function"),
@@ -212,7 +210,7 @@ REGISTRY_KINDS: Mapping[str, StoreKind] = {
             "CONFLUENT",
             "Confluent",
             {**_REGISTRY, "confluent.username": TEXT, "confluent.password": SECRET},
-            _OLDER,
+            _WITH_TLS,
             ("uris",),
             (("confluent.username", "confluent.password"), _CLIENT_CERTIFICATE),
         ),
@@ -220,7 +218,7 @@ REGISTRY_KINDS: Mapping[str, StoreKind] = {
             "CONFLUENT_CLOUD",
             "ConfluentCloud",
             {**_REGISTRY, "confluent_cloud.key": TEXT, "confluent_cloud.secret": SECRET},
-            _OLDER,
+            _WITH_TLS,
             ("uris", "confluent_cloud.key", "confluent_cloud.secret"),
             (_CLIENT_CERTIFICATE,),
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,6 +17,7 @@ PASSING = frozenset(
     {"InternalFailure", "InternalFailureException", "ServiceUnavailable", "ServiceUnavailableException",
      "InternalServerError", "RequestTimeout", "RequestTimeoutException"}
 )  # fmt: skip
+OWN_HOST = re.compile(r"kinesis\.([\w-]+)\.amazonaws\.com")
 EXPIRED_ITERATOR = "ExpiredIteratorException"
 NOT_THERE = "ResourceNotFoundException"
 IN_USE = "ResourceInUseException"
@@ -86,10 +88,19 @@ def unreached(error: Exception, store: str) -> MillpondError:
         try:
             socket.getaddrinfo(host, None)
         except OSError as unknown:
+            if (region := OWN_HOST.fullmatch(host)) and region[1] not in known_regions():
+                return MillpondError("STORE_REGION_UNKNOWN", region=region[1])
             return MillpondError("STORE_HOST_UNKNOWN", host=host, reason=unknown.strerror or unknown)
         if "Could not connect" in words:
             return MillpondError("STORE_CONNECTION_REFUSED", store=store)
     return named(error, store)
+
+
+def known_regions() -> frozenset[str]:
+    """The regions of AWS that this version of its SDK knows."""
+    import boto3
+
+    return frozenset(boto3.session.Session().get_available_regions("kinesis"))
 
 
 def _lacks_credentials(error: Exception) -> bool:
