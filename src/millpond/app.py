@@ -151,7 +151,8 @@ class Server:
         if uris and (known is None or known.properties.get("uris") != uris):
             now = int(time.time() * 1000)
             created = known.created_at if known else now
-            store = Store("kafka", "KAFKA", {"uris": uris}, "sysadmin", created, now)
+            properties = {**(known.properties if known else {}), "uris": uris}
+            store = Store("kafka", "KAFKA", properties, "sysadmin", created, now)
             (self.catalog.update_store if known else self.catalog.create_store)(store)
 
     def run(self, ready: Callable[[str], None]) -> None:
