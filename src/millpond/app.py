@@ -72,16 +72,15 @@ class Server:
             stack.callback(self._stop_spark)
             if self.settings.embedded:
                 self._start_broker(stack)
-            else:
-                self._begin_spark()
             self._start_engine(stack)
             self.stack = stack.pop_all()
 
-    def _begin_spark(self) -> None:
+    def _begin_spark(self) -> Future[SparkEngine]:
         """Spark takes longest to start and needs nothing of the others: it starts beside them."""
         executor = ThreadPoolExecutor(1, "spark-start")
         self.spark = executor.submit(SparkEngine, self.settings, self.settings.data_dir / "spark")
         executor.shutdown(wait=False)
+        return self.spark
 
     def _stop_spark(self) -> None:
         """Nothing if it did not start, or is stopped already."""
@@ -110,13 +109,13 @@ class Server:
             self.catalog = Catalog.open(settings.data_dir)
             stack.callback(self.catalog.close)
             self._register_store()
+        starting = self.spark or self._begin_spark()
         connections = Connections(self.catalog)
         stack.callback(connections.close)
         with step("views       "):
             views = self._start_views(stack)
         with step("Spark       "):
-            assert self.spark is not None
-            spark = self.spark.result()
+            spark = starting.result()
             stack.callback(self._stop_spark)
 
         def again(query: PersistentQuery, context: SessionContext) -> Sink:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from millpond.embedded.broker import Broker, answers, new_cluster_id
+from millpond.embedded.broker import Broker, answers, new_cluster_id, remembered
 from millpond.embedded.ports import free_port
 from millpond.errors import MillpondError
 from tests.conftest import MakeTopic, create_topic, make_broker
@@ -206,6 +206,14 @@ def test_it_waits_for_the_broker_of_a_server_just_killed(tmp_path: Path) -> None
     successor.start()
     assert not exists(pid)
     successor.stop()
+
+
+def test_what_is_remembered_survives_a_power_cut(tmp_path: Path) -> None:
+    place = tmp_path / "cluster.id"
+    place.write_text("")  # as a file that was made, but not written, before the power went
+    assert remembered(place, lambda: "made") == "made"
+    assert remembered(place, lambda: "again") == "made"
+    assert [path.name for path in tmp_path.iterdir()] == ["cluster.id"]
 
 
 @pytest.mark.parametrize("make", [free_port, new_cluster_id])

@@ -21,6 +21,7 @@ CREATE STREAM clicks (event_time BIGINT, url VARCHAR, "userId" VARCHAR, price DE
 CREATE CHANGELOG users (id VARCHAR, name VARCHAR, PRIMARY KEY (id)) WITH ('value.format' = 'json');
 CREATE MATERIALIZED VIEW visits AS SELECT url, count(*) AS n FROM clicks GROUP BY url
   QUERY WITH ('query.name' = 'counting');
+CREATE STREAM taps (n INTEGER, url VARCHAR, who VARCHAR, price DECIMAL(6, 2)) WITH ('value.format' = 'json');
 CREATE INDEX ON visits (n);
 CREATE DATABASE shop;
 CREATE SCHEMA more IN DATABASE shop;
@@ -152,7 +153,7 @@ AGAIN = [
     "CREATE MATERIALIZED VIEW v AS SELECT count(*) AS n FROM clicks GROUP BY url",
     "CREATE MATERIALIZED VIEW v AS SELECT name FROM users WHERE name > 'x'",
     'INSERT INTO users SELECT url, max("userId") FROM clicks GROUP BY url',
-    "INSERT INTO clicks SELECT 1, NULL, NULL, price FROM clicks",
+    "INSERT INTO taps SELECT 1, NULL, NULL, price FROM clicks",
 ]
 
 

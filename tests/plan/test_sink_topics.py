@@ -73,3 +73,24 @@ LETTERS = {
 def test_dead_letters_are_kept_in_a_store_of_kafkas(session: Session, sql: str, store: str) -> None:
     places = dead_letter_places(stage_of(session.plan(sql), sg.StartQuery).plan)
     assert [p.store for p in places] == [store]
+
+
+def test_a_views_topic_is_a_new_one(session: Session) -> None:
+    with pytest.raises(MillpondError) as caught:
+        session.plan("CREATE MATERIALIZED VIEW v WITH ('topic' = 'taps', 'store' = 'k1') AS SELECT url FROM clicks")
+    assert caught.value.name == "TOPIC_TAKEN"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "CREATE STREAM copy WITH ('topic' = 'clicks') AS SELECT * FROM clicks",
+        "CREATE CHANGELOG n WITH ('topic' = 'clicks') AS SELECT url, count(*) AS n FROM clicks GROUP BY url",
+        "CREATE MATERIALIZED VIEW v WITH ('topic' = 'clicks') AS SELECT url FROM clicks",
+        "INSERT INTO clicks SELECT url FROM clicks",
+    ],
+)
+def test_a_query_does_not_read_what_it_writes(session: Session, sql: str) -> None:
+    with pytest.raises(MillpondError) as caught:
+        session.plan(sql)
+    assert caught.value.name == "FEEDS_ITSELF"

@@ -38,16 +38,16 @@ def test_an_operators_choice_counts() -> None:
 
 
 class World:
-    """A rate and a clock that tests set."""
+    """Rows and a clock that tests set."""
 
     def __init__(self, rate: float) -> None:
-        self.rate, self.now = rate, 0.0
+        self.rate, self.now, self.rows = rate, 0.0, 0
 
     def length(self, fixed: int = 0) -> BatchLength:
-        return BatchLength(lambda: self.rate, NO_SPREAD, fixed, lambda: self.now)
+        return BatchLength(self.rate, lambda: self.rows, NO_SPREAD, fixed, lambda: self.now)
 
     def later(self, rate: float) -> None:
-        self.rate, self.now = rate, self.now + LOOK_SECONDS
+        self.rows, self.now = self.rows + round(rate * LOOK_SECONDS), self.now + LOOK_SECONDS
 
 
 @pytest.mark.parametrize(
@@ -71,9 +71,9 @@ def test_a_rate_that_changes_much_wants_another_length(before: float, after: flo
 def test_the_rate_is_looked_at_now_and_then_only() -> None:
     world = World(300)
     length = world.length()
-    world.rate = 30_000
+    world.rows = 3_000_000
     assert not length.misfits()
-    world.later(30_000)
+    world.later(0)
     assert length.misfits()
     assert not length.misfits()
 
@@ -82,10 +82,10 @@ def test_a_store_that_is_away_changes_nothing() -> None:
     world = World(300)
     length = world.length()
 
-    def away() -> float:
+    def away() -> int:
         raise MillpondError("STORE_UNREACHABLE", store="kafka", uris="", reason="gone")
 
-    length.rate = away
+    length.rows = away
     world.later(300)
     assert not length.misfits()
 

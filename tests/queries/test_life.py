@@ -328,6 +328,29 @@ def test_terminate_stops_and_restart_goes_on(world: World) -> None:
     assert world.query(query).intended_state is QueryState.RUNNING
 
 
+def test_a_query_whose_end_was_cut_short_has_ended_after_a_restart_of_the_server(world: World) -> None:
+    query = world.run(VIEW)
+    started(world, "real-time")
+    world.catalog.update_query(query, state=QueryState.TERMINATE_REQUESTED, intended_state=QueryState.TERMINATED)
+    world.restart()
+    assert world.query(query).state is QueryState.TERMINATED
+
+
+def test_a_query_whose_store_cannot_be_opened_is_not_restarted(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    query = world.run(VIEW)
+    run = started(world, "real-time")
+
+    def locked(store: str) -> Any:
+        raise MillpondError("SECRETS_UNREADABLE", name=store)
+
+    monkeypatch.setattr(world.queries, "log", locked)
+    with pytest.raises(MillpondError) as caught:
+        world.queries.restart(world.query(query))
+    assert caught.value.name == "SECRETS_UNREADABLE"
+    assert not run.stopped
+    assert world.query(query).state is not QueryState.STARTING
+
+
 def test_a_query_that_cannot_be_planned_again_is_not_restarted(world: World) -> None:
     query = world.run(VIEW)
     run = started(world, "real-time")

@@ -209,13 +209,17 @@ def answers(uris: str, cluster: str) -> bool:
 
 
 def remembered(path: Path, make: Callable[[], str]) -> str:
-    """The text in `path`, or `make()`, written there for the next time."""
-    try:
-        return path.read_text().strip()
-    except FileNotFoundError:
-        text = make()
-        path.write_text(text)
-        return text
+    """The text in `path`, or `make()`, written there for the next time; a power cut leaves all of it or nothing."""
+    known = path.read_text().strip() if path.exists() else ""
+    if known:
+        return known
+    text, scratch = make(), path.with_name(path.name + ".new")
+    with scratch.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.replace(path)
+    return text
 
 
 def new_cluster_id() -> str:

@@ -39,7 +39,7 @@ class BrokerKeeper:
         logger.warning("the embedded broker has ended; it is started again")
         try:
             self.broker.start()
-        except MillpondError as error:
+        except (MillpondError, OSError) as error:
             logger.warning("%s", str(error).replace("\n", " "))
             return False
         return True

@@ -23,7 +23,7 @@ from millpond.plan.nodes import Kind, Sink
 from millpond.plan.properties import QUERY, SINK, VIEW, read_properties
 from millpond.plan.query import QueryPlan, plan_query
 from millpond.plan.relations import TopicLookup, created, derived_relation
-from millpond.plan.sink_topics import new_topic
+from millpond.plan.sink_topics import new_topic, refuse_feeding_itself
 from millpond.plan.stages import BuildView, EnsureTopic, Planned, RegisterRelation, StartQuery
 from millpond.sql import statements as st
 from millpond.sql.position import position_of
@@ -56,6 +56,7 @@ def plan_insert_select(statement: st.InsertSelect, names: Names, topics: TopicLo
     if relation.kind is RelationKind.STREAM:
         _check_kind(relation.kind, plan, statement.name)
     sink = _sink(relation, _fitted(plan, relation, statement.query), {}, names.reader)
+    refuse_feeding_itself(sink)
     query = _query(statement, statement.query, relation, plan, names)
     summary = f"query {query.id} writes into '{relation.name}'"
     stages = (*_dead_letter_topics(sink), StartQuery(query, sink))

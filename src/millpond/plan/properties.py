@@ -118,6 +118,9 @@ SETTINGS = {"starting.position": POSITION}
 PREFIXES = ("kafka.topic.", "kafka.producer.")
 """Any Kafka setting may follow these, where a topic may be created or written."""
 
+CONNECTION = ("bootstrap.", "sasl.", "security.", "ssl.")
+"""How a producer connects is its store's."""
+
 NOT_YET = {
     "topic.shards": "Kinesis stores",
     "kinesis.shards": "Kinesis stores",
@@ -149,6 +152,7 @@ def read_properties(
 
 def _read(item: Property, key: str, known: Mapping[str, PropertyKind], statement: str, prefixes: bool) -> Any:
     if prefixes and key.startswith(PREFIXES):
+        _refuse_connection(item, key)
         return read_property(item, TEXT)
     if key in known:
         return read_property(item, known[key])
@@ -166,6 +170,17 @@ def _read(item: Property, key: str, known: Mapping[str, PropertyKind], statement
         statement=statement,
         suggestion=suggestion(key, known, "It takes: " + ", ".join(sorted(known)) + "."),
     )
+
+
+def _refuse_connection(item: Property, key: str) -> None:
+    """Logins belong into a store, which keeps them encrypted: a relation shows its properties."""
+    if key.removeprefix("kafka.producer.").startswith(CONNECTION):
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=item.position,
+            feature=f"The property '{key}' here",
+            instead="CREATE STORE or UPDATE STORE says how to connect, and keeps secrets encrypted.",
+        )
 
 
 def read_property(item: Property, kind: PropertyKind) -> Any:

@@ -29,23 +29,26 @@ def batch_seconds(rows_per_second: float, query_id: str, fixed: int = 0) -> int:
 
 
 class BatchLength:
-    """The length that a query runs with; `rate` gives the rows that come in a second."""
+    """The length that a query runs with, at first for `rate` rows a second; `rows` counts those that ever came."""
 
-    def __init__(self, rate: Callable[[], float], query_id: str, fixed: int, clock: Callable[[], float]) -> None:
-        self.rate, self.fixed, self.clock = rate, fixed, clock
-        self.seconds = batch_seconds(rate() if not fixed else 0.0, query_id, fixed)
-        self.looked = clock()
+    def __init__(
+        self, rate: float, rows: Callable[[], int], query_id: str, fixed: int, clock: Callable[[], float]
+    ) -> None:
+        self.rows, self.fixed, self.clock = rows, fixed, clock
+        self.seconds = batch_seconds(rate, query_id, fixed)
+        self.looked, self.seen = clock(), rows()
 
     def misfits(self) -> bool:
         """Whether the rate has changed so much that another length is worth a new start."""
         now = self.clock()
         if self.fixed or now - self.looked < LOOK_SECONDS:
             return False
-        self.looked = now
         try:
-            fitting = _fitting(self.rate())
+            rows = self.rows()
         except MillpondError:  # the store is away: the query rides it out
             return False
+        fitting = _fitting((rows - self.seen) / (now - self.looked))
+        self.looked, self.seen = now, rows
         return fitting * MISFIT < self.seconds or self.seconds * MISFIT < fitting
 
 

@@ -59,7 +59,10 @@ class Checkpoint:
         batch = self.committed()
         if batch < 0:
             return []
-        lines = (self.path / "offsets" / str(batch)).read_text().splitlines()[OFFSETS_HEADER:]
+        try:
+            lines = (self.path / "offsets" / str(batch)).read_text().splitlines()[OFFSETS_HEADER:]
+        except FileNotFoundError:  # the query is being dropped, or Spark has tidied up since
+            return []
         return [_offsets({} if line == NO_OFFSET else json.loads(line)) for line in lines]
 
     def discard_uncommitted(self) -> None:

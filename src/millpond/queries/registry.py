@@ -58,6 +58,8 @@ class Queries:
         for query in self.catalog.queries():
             if query.intended_state is QueryState.RUNNING and query.id not in self.lives:
                 self._resume(query)
+            elif query.state is QueryState.TERMINATE_REQUESTED:
+                self._update(query.id, state=QueryState.TERMINATED, mode="", mode_reason="", error="")
 
     def _sweep(self) -> None:
         """Checkpoints of queries that are gone: a server that was killed while it dropped them left them behind."""
@@ -95,13 +97,20 @@ class Queries:
 
     def start(self, query: PersistentQuery, plan: Sink) -> None:
         """Begin the life of a query that the catalog has already."""
-        life = QueryLife(
+        self._begin(self._life(query, plan))
+
+    def _life(self, query: PersistentQuery, plan: Sink) -> QueryLife:
+        """Raises what keeps its stores from being connected to."""
+        return QueryLife(
             query,
             plan,
             Checkpoint(self.checkpoint(query.id)),
             Surroundings(self.engine, self.log, self.access, self.slots, self.settings),
             lambda status: self._report(query.id, status),
         )
+
+    def _begin(self, life: QueryLife) -> None:
+        query = life.query
         self.history.note(query.id, QueryState.STARTING.value)
         with self.lock:
             self.lives[query.id] = life
@@ -109,11 +118,11 @@ class Queries:
 
     def restart(self, query: PersistentQuery) -> None:
         """Stop the query if it runs, and start it again from its checkpoint. Raises why it cannot be planned."""
-        plan = self._plan_again(query)
+        life = self._life(query, self._plan_again(query))
         self._end(query.id)
         running, starting = QueryState.RUNNING, QueryState.STARTING
         self._update(query.id, intended_state=running, state=starting, error="", mode="", mode_reason="")
-        self.start(query, plan)
+        self._begin(life)
 
     def terminate(self, query: PersistentQuery) -> None:
         """Stop the query for good. Its checkpoint is kept: RESTART goes on where it stopped."""

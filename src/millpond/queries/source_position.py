@@ -105,6 +105,10 @@ class SourcePosition:
         """Records a second that come into all of them."""
         return sum(s.rate() for s in self.scans)
 
+    def rows(self) -> int:
+        """Records that were ever written to them."""
+        return sum(sum(ends.values()) for ends in self.ends().values())
+
     def before(self, ends: Mapping[int, Offsets]) -> int:
         """Rows that are still to be read up to `ends`."""
         return sum(s.before(ends.get(s.scan.number, {})) for s in self.scans)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming import StreamingQuery
@@ -54,7 +56,7 @@ class SparkEngine:
 
     def __init__(self, settings: Settings, work_dir: Path) -> None:
         self.spark: SparkSession = start_session(settings, work_dir)
-        self.slots = _slots(settings.spark_master)
+        self.slots = slots_of(settings.spark_master)
         codec.watch_progress(self.spark)
 
     def start(self, plan: Sink, run: Run, checkpoint: Path, trigger: Trigger) -> Handle:
@@ -63,7 +65,7 @@ class SparkEngine:
             codec.forget_positions(run.query_id)
             frame = Translator(self.spark, run).translate(plan)
             return SparkHandle(start_writing(plan, frame, run, checkpoint.as_uri(), dict(trigger)))
-        except PySparkException as error:
+        except (PySparkException, Py4JJavaError) as error:
             raise QueryFailed(_reason(str(error))) from None
 
     def remember_written(self, query_id: str, positions: Mapping[int, Sequence[int]]) -> None:
@@ -99,7 +101,9 @@ class SparkEngine:
         self.spark.stop()
 
 
-def _slots(master: str) -> int:
-    """Task slots of `local[N]`; a cluster is taken to have enough."""
-    inside = master.partition("[")[2].rstrip("]").partition(",")[0]
-    return int(inside) if inside.isdigit() else 1_000_000
+def slots_of(master: str) -> int:
+    """Task slots of `local`, `local[N]` and `local[*]`; a cluster is taken to have enough."""
+    if not master.startswith("local"):
+        return 1_000_000
+    inside = master.partition("[")[2].rstrip("]").partition(",")[0].strip()
+    return (os.cpu_count() or 1) if inside == "*" else int(inside or 1)
