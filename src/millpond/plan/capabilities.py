@@ -5,7 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from millpond.plan.nodes import Aggregate, Filter, Kind, Node, Project, Scan, Sink, Unnest, Window, walk
+from millpond.plan.nodes import (
+    Aggregate,
+    Filter,
+    IntervalJoin,
+    Kind,
+    Node,
+    Project,
+    Scan,
+    Sink,
+    TemporalJoin,
+    Unnest,
+    Window,
+    walk,
+)
 
 
 class Mode(StrEnum):
@@ -34,6 +47,8 @@ CAPABILITIES: dict[tuple[type[Node], Kind], Capability] = {
     (Project, Kind.UPSERT): NATIVE,
     (Unnest, Kind.APPEND): NATIVE,
     (Window, Kind.APPEND): NATIVE,
+    (TemporalJoin, Kind.APPEND): Capability("own operator; keeps the versions that an event may still meet"),
+    (IntervalJoin, Kind.APPEND): Capability("own operator; keeps rows until no match can come"),
     (Aggregate, Kind.UPSERT): Capability("native Spark; COUNT(DISTINCT) by an own first-seen operator"),
     (Sink, Kind.APPEND): Capability("own encoder, Kafka sink; a replay skips what is written already"),
     (Sink, Kind.UPSERT): Capability("own encoder, Kafka sink; one record a change, null is a delete"),

@@ -17,7 +17,19 @@ from millpond.plan.expressions import (
     FieldAccess,
     Literal,
 )
-from millpond.plan.nodes import Aggregate, Filter, Node, Project, Scan, Sink, Unnest, Window
+from millpond.plan.nodes import (
+    Aggregate,
+    Filter,
+    IntervalJoin,
+    Join,
+    Node,
+    Project,
+    Scan,
+    Sink,
+    TemporalJoin,
+    Unnest,
+    Window,
+)
 from millpond.plan.pruning import prune_scan
 from millpond.plan.stages import Planned, Stage, StartQuery
 
@@ -84,6 +96,13 @@ def _node(node: Node) -> str:
                 else f"late by {node.allowed_latency_ms} ms at most"
             )
             return f"Window {node.function} size {node.size_ms} ms step {node.step_ms} ms, {late}"
+        case TemporalJoin():
+            return (
+                f"TemporalJoin {_keys(node)}, a changelog that is quiet for {node.idle_timeout_ms} ms is not waited for"
+            )
+        case IntervalJoin():
+            span = f"from {node.before_ms} ms before to {node.after_ms} ms after, grace {node.grace_ms} ms"
+            return f"IntervalJoin {_keys(node)}, {span}"
         case Aggregate():
             return f"Aggregate by ({', '.join(map(show, node.groups))}): {', '.join(map(show, node.aggregates))}"
         case Unnest():
@@ -92,6 +111,11 @@ def _node(node: Node) -> str:
             having = f" where {show(node.having)}" if node.having is not None else ""
             return f"Sink {node.relation.fqn} topic {node.relation.topic} key ({', '.join(node.key)}){having}"
     return type(node).__name__
+
+
+def _keys(node: Join) -> str:
+    pairs = zip(node.left_keys, node.right_keys, strict=True)
+    return f"{node.join_type} on " + ", ".join(f"{show(a)} = {show(b)}" for a, b in pairs)
 
 
 def show(expr: Expr) -> str:

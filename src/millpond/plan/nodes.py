@@ -69,6 +69,8 @@ class Scan(Node):
     """That of the relation's store."""
     idle_timeout_ms: int | None = None
     """How long a quiet partition holds a join back; None: the join's own default."""
+    at_once: bool = False
+    """A batch takes all there is, whatever its limit: a changelog must not fall behind the stream beside it."""
     number: int = 0
     """The scan's place among those of its plan, from the left: two may read one topic."""
 
@@ -144,6 +146,59 @@ class Aggregate(Node):
     @property
     def kind(self) -> Kind:
         return Kind.UPSERT
+
+
+class JoinType(StrEnum):
+    """Whose rows come out without a match, too."""
+
+    INNER = "INNER"
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
+    FULL = "FULL"
+
+
+@dataclass(frozen=True, slots=True)
+class Join(Node):
+    """Rows of two inputs with equal keys. The columns are those of `left` and then of `right`, renamed.
+
+    `left_keys` and `right_keys` are parallel, over the columns of their own input; a NULL among them matches nothing.
+    The result is a stream with the keys of `left`'s records.
+    """
+
+    left: Node
+    right: Node
+    left_keys: tuple[Expr, ...]
+    right_keys: tuple[Expr, ...]
+    join_type: JoinType
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
+
+    @property
+    def kind(self) -> Kind:
+        return Kind.APPEND
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalJoin(Join):
+    """A row of a stream meets the version of a changelog's row that was valid at its own time: the result's, too."""
+
+    allowed_latency_ms: int | None
+    """How far an event may lag behind the latest and still meet its version; None: the default, and none is dropped."""
+    idle_timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalJoin(Join):
+    """A row of `right` is at most `before_ms` earlier and `after_ms` later than that of `left`; the result's time is
+    the later one."""
+
+    before_ms: int
+    after_ms: int
+    grace_ms: int
+    """How much later than its turn a row may come and still find those that it matches."""
+    idle_timeout_ms: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from millpond.plan.scope import Scope
 from millpond.sql.position import position_of
 
 
-def output_name(tree: exp.Expr, expr: Expr, position: int) -> str:
-    """A result column's name: its alias, its column, its field, else the function's name or `_colN`."""
+def output_name(tree: exp.Expr, expr: Expr, position: int, scope: Scope | None = None) -> str:
+    """A result column's name: its alias, its column (as `scope` calls it), its field, else the function or `_colN`."""
     if isinstance(tree, exp.Alias):
         return folded(tree.args["alias"])
     if isinstance(expr, ColumnRef):
-        return expr.name
+        return scope.shown(expr) if scope else expr.name
     if hasattr(tree, "args") and "field" in tree.args:
         return str(tree.args["field"].name).lower()
     if isinstance(expr, AggregateCall | Call) and expr.function.replace("_", "").isalnum():

@@ -16,7 +16,8 @@ from millpond.plan.nodes import Aggregate, Filter, Kind, Node, Project, Scan, Wi
 from millpond.plan.nodes import walk as walk_nodes
 from millpond.plan.outputs import alias_name, is_star, output_name, starred
 from millpond.plan.scope import Scope
-from millpond.plan.sources import Source, plan_source
+from millpond.plan.source import Source
+from millpond.plan.sources import plan_source
 from millpond.plan.tree import contains_aggregate
 from millpond.sql.position import position_of
 from millpond.sql.statements import Query
@@ -131,7 +132,7 @@ def _select_list(select: exp.Select, source: Source) -> list[_Item]:
             if isinstance(tree, exp.Alias):
                 alias_name(tree.args["alias"])
             expr = bind(tree.this if isinstance(tree, exp.Alias) else tree, source.scope)
-            items.append(_Item(output_name(tree, expr, len(items)), expr, tree))
+            items.append(_Item(output_name(tree, expr, len(items), source.scope), expr, tree))
     for item in items:
         _refuse_nested(item)
     return items

@@ -83,6 +83,10 @@ class Scope:
         """Names and references that `*` (or `qualifier.*`) stands for, in order."""
         return tuple(p for s in self.sources if not qualifier or _called(s, qualifier) for p in s.pairs())
 
+    def shown(self, reference: ColumnRef) -> str:
+        """What the user calls a column of the input."""
+        return next((name for name, known in self.columns() if known == reference), reference.name)
+
     def find(self, name: str, qualifier: Sequence[str] = ()) -> list[ColumnRef]:
         """All columns that `name` may mean: exact matches, else those alike but for case."""
         pairs = self.columns(qualifier)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
@@ -14,24 +13,18 @@ from millpond.catalog.names import resolve_relation
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError, Position
 from millpond.plan.binder import bind
-from millpond.plan.nodes import Node, Scan, Unnest, Window
+from millpond.plan.joins import plan_join
+from millpond.plan.nodes import Scan, Unnest, Window
 from millpond.plan.outputs import alias_name
 from millpond.plan.properties import SOURCE, read_properties
 from millpond.plan.scope import Scope
+from millpond.plan.source import Source
 from millpond.plan.timestamps import timestamp_column
 from millpond.sql.nodes import WindowSource
 from millpond.sql.position import position_of
 from millpond.types import BIGINT, TIMESTAMP, VARCHAR, ArrayType, Column, StructType
 
 WINDOW_COLUMNS = (Column("window_start", TIMESTAMP), Column("window_end", TIMESTAMP))
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A planned FROM: its node and the scope in which expressions above it are bound."""
-
-    node: Node
-    scope: Scope
 
 
 def name_parts(table: exp.Table) -> tuple[tuple[str, bool], ...]:
@@ -60,15 +53,36 @@ def plan_source(select: exp.Select, reader: CatalogReader, context: SessionConte
         )
     source = _plan_item(from_.this, reader, context)
     joins = [*(from_.this.args.get("joins") or ()), *(select.args.get("joins") or ())]
+    unnests = [join for join in joins if isinstance(join.this, exp.Unnest)]
+    if unnests:
+        _refuse_beside_unnest(joins, unnests)
+        return _plan_unnest(source, unnests[0].this)
     for join in joins:
-        source = _plan_unnest(source, join.this)
+        source = plan_join(
+            _joinable(source, from_.this), join, _joinable(_plan_item(join.this, reader, context), join.this)
+        )
+    return source
+
+
+def _refuse_beside_unnest(joins: Sequence[exp.Expr], unnests: Sequence[exp.Expr]) -> None:
+    """A row's place is its record's offset and its place in one array: see `spark.translate`."""
     if len(joins) > 1:
-        # A row's place is its record's offset and its place in one array: see `spark.translate`.
+        second = next(join for join in joins if join is not unnests[0])
         raise MillpondError(
             "UNSUPPORTED",
-            position=position_of(joins[1].this),
-            feature="A second UNNEST",
-            instead="CREATE STREAM ... AS SELECT with the first one, then unnest that stream.",
+            position=position_of(second.this),
+            feature="A second UNNEST" if len(unnests) > 1 else "A join beside UNNEST",
+            instead="CREATE STREAM ... AS SELECT with the UNNEST first, then go on with that stream.",
+        )
+
+
+def _joinable(source: Source, item: exp.Expr) -> Source:
+    if isinstance(item, WindowSource):
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=position_of(item),
+            feature="A window in a join",
+            instead="CREATE STREAM ... AS SELECT with the join first, then take the window over that stream.",
         )
     return source
 
@@ -99,7 +113,7 @@ def _plan_scan(table: exp.Table, reader: CatalogReader, context: SessionContext)
     return Source(node, _scope(relation, table.alias, node))
 
 
-def _scope(relation: Relation, alias: str, node: Node) -> Scope:
+def _scope(relation: Relation, alias: str, node: Scan | Window) -> Scope:
     name = (alias,) if alias else (relation.database, relation.schema, relation.name)
     key_type = VARCHAR if isinstance(relation.key_type, StructType) else relation.key_type
     return Scope.of_relation(name, node.columns, key_type=key_type)
@@ -202,13 +216,6 @@ def _alias(item: exp.Expression) -> str:
 
 
 def _plan_unnest(source: Source, unnest: exp.Expr) -> Source:
-    if not isinstance(unnest, exp.Unnest):
-        raise MillpondError(
-            "UNSUPPORTED",
-            position=position_of(unnest),
-            feature="A join in a persistent query",
-            instead="Join materialized views in a plain SELECT.",
-        )
     array = bind(unnest.expressions[0], source.scope)
     if not isinstance(array.type, ArrayType):
         raise MillpondError(

@@ -22,7 +22,7 @@ from millpond.config import Settings
 from millpond.errors import MillpondError
 from millpond.plan.capabilities import Mode, verdict
 from millpond.plan.dead_letters import dead_letter_place
-from millpond.plan.nodes import Aggregate, Kind, Sink, scans_of, walk
+from millpond.plan.nodes import Aggregate, Join, Kind, Sink, scans_of, walk
 from millpond.queries.batch_length import BatchLength
 from millpond.queries.checkpoint import Checkpoint, Marker, replay_start
 from millpond.queries.replay import written_positions
@@ -203,6 +203,8 @@ class QueryLife:
     def _small_backlog(self) -> bool:
         """Whether a new query may start in real time at once."""
         small = self.status.backfill_total <= self.settings.realtime_backlog_rows
+        if any(isinstance(node, Join) for node in walk(self.plan)):
+            return False  # a batch over all that is there, and only then row by row: see JoinProgress.java
         if not small or self._mode()[0] is not Mode.REAL_TIME:
             return False
         if self.status.backfill_total == 0:
@@ -256,6 +258,8 @@ class QueryLife:
     def _slots(self) -> int:
         stateful = 0
         for node in walk(self.plan):
+            if isinstance(node, Join):
+                stateful += 1
             if isinstance(node, Aggregate):
                 stateful += 1 + len({c.args for c in node.aggregates if c.distinct})
         return slots_needed(self.source.partitions(), stateful)

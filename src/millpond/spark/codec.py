@@ -9,6 +9,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.classic.column import Column as ClassicColumn
+from pyspark.sql.types import StructType
 
 from millpond.errors import MillpondError
 from millpond.spark.types import to_spark_schema
@@ -155,6 +156,41 @@ def first_seen(df: DataFrame, keys: Sequence[str], value: str, name: str, expiry
     others = [key for key in keys if key != value]
     frame = _jvm().io.millpond.FirstSeen.apply(df._jdf, others, value, name, expiry)
     return DataFrame(frame, df.sparkSession)
+
+
+def pack(schema: StructType, struct: SparkColumn) -> SparkColumn:
+    """The bytes of a struct column, which equal structs have in common."""
+    return ClassicColumn(_jvm().io.millpond.JoinInput.pack(str(schema.json()), _java(struct)))
+
+
+def unpack(schema: StructType, packed: SparkColumn) -> SparkColumn:
+    """The struct that `pack` made the bytes of; NULL for NULL."""
+    return ClassicColumn(_jvm().io.millpond.JoinInput.unpack(str(schema.json()), _java(packed)))
+
+
+def witnessed(
+    query_id: str, join: int, side: int, time: SparkColumn, partition: SparkColumn, record: SparkColumn
+) -> SparkColumn:
+    """`time` (microseconds), noted for the join as that of an event in `partition`; `record` is in milliseconds."""
+    columns = (_java(c) for c in (time, partition, record))
+    return ClassicColumn(_jvm().io.millpond.JoinInput.witnessed(query_id, join, side, *columns))
+
+
+def keys_of_partitions(partitions: int) -> list[bytes]:
+    """For each shuffle partition a key that leads to it."""
+    return [bytes(key) for key in _jvm().io.millpond.JoinInput.keyOfEachPartition(partitions)]
+
+
+def join_operator(rows: DataFrame, operator: str, settings: Sequence[Any], arguments: Sequence[Any]) -> DataFrame:
+    """The result of the Java operator over rows of both sides; `settings` are those of JoinSettings.java."""
+    classes = _jvm().io.millpond
+    frame = getattr(classes, operator).apply(rows._jdf, classes.JoinSettings(*settings), *arguments)
+    return DataFrame(frame, rows.sparkSession)
+
+
+def catches_up(query_id: str) -> None:
+    """A query is about to read again from its last commit."""
+    _jvm().io.millpond.Progress.catchesUp(query_id)
 
 
 def _schema(columns: Sequence[Column], record_format: str) -> str:

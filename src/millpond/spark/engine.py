@@ -63,6 +63,8 @@ class SparkEngine:
         """Start `plan`; its state and positions are kept in `checkpoint`."""
         try:
             codec.forget_positions(run.query_id)
+            if not run.real_time:
+                codec.catches_up(run.query_id)
             frame = Translator(self.spark, run).translate(plan)
             return SparkHandle(start_writing(plan, frame, run, checkpoint.as_uri(), dict(trigger)))
         except (PySparkException, Py4JJavaError) as error:

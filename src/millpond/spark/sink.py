@@ -12,6 +12,7 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from millpond.catalog.model import KAFKA_TYPES, RelationKind
 from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, Kind, Sink
+from millpond.spark.batches import empty_batches
 from millpond.spark.codec import encode_key, encode_value, skip_written
 from millpond.spark.expressions import to_spark
 from millpond.spark.run import Run
@@ -79,7 +80,8 @@ def start_writing(
     """Start the streaming query that writes `frame`'s records to the sink's topic, in whatever kind of store."""
     writer = WRITERS[run.stores[node.relation.store].type](node, frame, run)
     writer = writer.option("checkpointLocation", checkpoint).outputMode("update").queryName(_name(run))
-    return writer.trigger(**trigger).start()
+    with empty_batches(frame.sparkSession, "availableNow" not in trigger):
+        return writer.trigger(**trigger).start()
 
 
 def _kafka_writer(node: Sink, frame: DataFrame, run: Run) -> DataStreamWriter:

@@ -42,7 +42,7 @@ def _read_kafka(spark: SparkSession, scan: Scan, run: Run) -> DataFrame:
         "failOnDataLoss": "true",
         "groupIdPrefix": f"millpond-{run.query_id[:8]}",
     }
-    if run.max_rows and not run.real_time:
+    if run.max_rows and not run.real_time and not scan.at_once:
         options["maxOffsetsPerTrigger"] = str(run.max_rows)
     return spark.readStream.format("kafka").options(**options).load()
 

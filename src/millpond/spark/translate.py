@@ -15,15 +15,19 @@ from millpond.plan.nodes import (
     ROWTIME,
     Aggregate,
     Filter,
+    IntervalJoin,
+    Join,
     Node,
     Project,
     Scan,
     Sink,
+    TemporalJoin,
     Unnest,
     Window,
 )
 from millpond.spark.aggregates import WINDOW, aggregate
 from millpond.spark.expressions import to_spark
+from millpond.spark.joins import join
 from millpond.spark.run import Run
 from millpond.spark.sink import records
 from millpond.spark.source import DELETED, POSITION, Reader, decoded, read_records
@@ -42,12 +46,15 @@ class Translator:
         self.spark = spark
         self.run = run
         self.read = read
+        self.joins = 0
         self.rules: dict[type[Node], Callable[[Any], DataFrame]] = {
             Scan: self._scan,
             Filter: self._filter,
             Project: self._project,
             Unnest: self._unnest,
             Window: self._window,
+            TemporalJoin: self._join,
+            IntervalJoin: self._join,
             Aggregate: self._aggregate,
             Sink: self._sink,
         }
@@ -95,6 +102,11 @@ class Translator:
         # Two columns with a watermark are one too many for an operator above: the window's is the one that counts.
         plain = F.col(ROWTIME.name).alias(ROWTIME.name, metadata={"watermark": "that of the window"})
         return rows.select(*_named(node.columns[:-2]), *bounds, plain, *_hidden(rows.drop(ROWTIME.name)))
+
+    def _join(self, node: Join) -> DataFrame:
+        left, right = self.translate(node.left), self.translate(node.right)
+        self.joins += 1
+        return join(node, left, right, self.run, self.joins)
 
     def _aggregate(self, node: Aggregate) -> DataFrame:
         return aggregate(node, self.translate(node.input))

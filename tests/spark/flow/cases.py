@@ -66,11 +66,12 @@ def _batches(text: str) -> tuple[tuple[Given, ...], ...]:
 
 
 def _record(line: str, number: int) -> Given:
-    """A line is a value, or [key, value], or [key, value, partition, offset, timestamp]."""
-    read = json.loads(line)
+    """A line is a value, or [key, value], or [key, value, partition, offset, timestamp]; a topic may stand first."""
+    topic, _, rest = line.partition(" ") if line[0].isalpha() else ("", "", line)
+    read = json.loads(rest)
     key, value, *place = read if isinstance(read, list) else (None, read)
     partition, offset, timestamp = place or (0, number, FIRST_TIMESTAMP + number)
-    return Given(_bytes(key), _bytes(value), partition, offset, timestamp)
+    return Given(_bytes(key), _bytes(value), partition, offset, timestamp, topic)
 
 
 def _bytes(value: Any) -> bytes | None:

@@ -15,9 +15,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming import StreamingQuery
 
-from millpond.plan.nodes import Scan, Sink
+from millpond.plan.nodes import Scan, Sink, scans_of
 from millpond.plan.pruning import prune_scan
-from millpond.spark.codec import forget_written, mark_written, undecodable_count
+from millpond.spark.batches import empty_batches
+from millpond.spark.codec import forget_written, late_rows, mark_written, undecodable_count
 from millpond.spark.run import Run
 from millpond.spark.translate import Translator
 
@@ -33,6 +34,8 @@ class Given:
     partition: int
     offset: int
     timestamp: int
+    topic: str = ""
+    """Empty: that of the query's only source."""
 
 
 @dataclass(frozen=True)
@@ -64,20 +67,24 @@ class FileRun:
     def __post_init__(self) -> None:
         self.plan = prune_scan(self.plan)
         self.source, self.checkpoint = self.folder / "source", self.folder / "checkpoint"
-        self.source.mkdir(parents=True)
+        self.topics = sorted({scan.relation.topic for scan in scans_of(self.plan)})
+        for topic in self.topics:
+            (self.source / topic).mkdir(parents=True)
 
     @property
     def undecodable(self) -> int:
         return undecodable_count(self.query_id)
 
     def feed(self, *batches: Sequence[Given]) -> FileRun:
-        """One more file for each of `batches`, in order."""
+        """One more file of each topic for each of `batches`, in order."""
         for records in batches:
             self.files += 1
-            path = self.folder / f"{self.files:04}.json"
-            path.write_text("".join(_line(r) + "\n" for r in records), "utf-8")
-            os.utime(path, (self.files, self.files))
-            path.rename(self.source / path.name)
+            for topic in self.topics:
+                path = self.folder / f"{self.files:04}.json"
+                mine = [r for r in records if r.topic in ("", topic)]
+                path.write_text("".join(_line(r) + "\n" for r in mine), "utf-8")
+                os.utime(path, (self.files, self.files))
+                path.rename(self.source / topic / path.name)
         return self
 
     def run(self, *, skip_written: bool = False) -> FileRun:
@@ -94,6 +101,11 @@ class FileRun:
             self.dropped += sum(o["numRowsDroppedByWatermark"] for o in report["stateOperators"])
         return self
 
+    @property
+    def late(self) -> int:
+        """Rows that came too late, to windows and to joins."""
+        return self.dropped + late_rows(self.query_id)
+
     def forget_last_commit(self) -> FileRun:
         """As a crash between the sink and the commit: the last batch runs again."""
         commits = self.checkpoint / "commits"
@@ -103,7 +115,8 @@ class FileRun:
         return self
 
     def _read(self, spark: SparkSession, scan: Scan, run: Run) -> DataFrame:
-        raw = spark.readStream.schema(RAW).option("maxFilesPerTrigger", 1).json(self.source.as_uri())
+        folder = (self.source / scan.relation.topic).as_uri()
+        raw = spark.readStream.schema(RAW).option("maxFilesPerTrigger", 1).json(folder)
         return raw.select(
             F.unbase64("key").alias("key"),
             F.unbase64("value").alias("value"),
@@ -115,7 +128,9 @@ class FileRun:
 
     def _start(self, frame: DataFrame) -> StreamingQuery:
         writer = frame.writeStream.foreachBatch(self._take).outputMode("update")
-        return writer.option("checkpointLocation", self.checkpoint.as_uri()).trigger(availableNow=True).start()
+        writer = writer.option("checkpointLocation", self.checkpoint.as_uri()).trigger(availableNow=True)
+        with empty_batches(self.spark, False):
+            return writer.start()
 
     def _take(self, batch: DataFrame, number: int) -> None:
         for row in batch.collect():
@@ -143,7 +158,12 @@ class FileRun:
 
 def _line(record: Given) -> str:
     return json.dumps(
-        {**replace(record).__dict__, "key": _text(record.key), "value": _text(record.value), "topic": "t"}
+        {
+            **replace(record).__dict__,
+            "key": _text(record.key),
+            "value": _text(record.value),
+            "topic": record.topic or "t",
+        }
     )
 
 

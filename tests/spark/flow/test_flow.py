@@ -58,7 +58,7 @@ def by_key(records: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
 
 def check(case: Case, run: FileRun) -> None:
     assert_same(final(run), case.rows)
-    assert (run.undecodable, run.dropped) == (case.undecodable, case.late)
+    assert (run.undecodable, run.late) == (case.undecodable, case.late)
 
 
 def assert_same(got: Sequence[tuple[Any, Any]], wanted: Sequence[tuple[Any, Any]]) -> None:

@@ -62,7 +62,7 @@ public final class Codec {
   }
 
   /** @param deterministic false also for decoding: else a filter above would be pushed down as a second decoding */
-  private static Column call(
+  static Column call(
       Object target, String method, DataType result, List<Column> arguments, boolean deterministic) {
     List<Expression> expressions = arguments.stream().map(ExpressionUtils::expression).toList();
     Expression object = Literal.create(target, new ObjectType(target.getClass()));

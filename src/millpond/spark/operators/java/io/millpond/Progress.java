@@ -79,6 +79,13 @@ public final class Progress {
     return query(queryId).late.get();
   }
 
+  /** Counts rows that an operator of ours found to be too late. */
+  static void addLate(String queryId, long rows) {
+    if (rows > 0) {
+      query(queryId).late.addAndGet(rows);
+    }
+  }
+
   /** Lines of the scan's number, partition and next offset. */
   public static String positions(String queryId) {
     return query(queryId).cells.entrySet().stream()
@@ -90,9 +97,15 @@ public final class Progress {
   /** Forgets a query that is gone. */
   public static void forget(String queryId) {
     QUERIES.remove(queryId);
+    JoinProgress.forget(queryId);
   }
 
   /** @param scan number of the scan in its plan: two scans may read one topic */
+  /** A query is about to read again from its last commit: what its joins have seen since then, they will see again. */
+  public static void catchesUp(String queryId) {
+    JoinProgress.forget(queryId);
+  }
+
   static Cell cell(String queryId, int scan, int partition) {
     Query query = query(queryId);
     Place place = new Place(scan, partition);
