@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from millpond.plan.nodes import (
     Aggregate,
     Filter,
     IntervalJoin,
+    Join,
     Kind,
     Node,
     Project,
@@ -54,6 +55,10 @@ CAPABILITIES: dict[tuple[type[Node], Kind], Capability] = {
     (Sink, Kind.UPSERT): Capability("own encoder, Kafka sink; one record a change, null is a delete"),
 }
 
+JOIN_OF_JOIN = "real-time mode cannot run a join of a join."
+"""A join begins with a union, and Spark's real-time mode has no operator with state below one."""
+JOIN_FIRST = "CREATE STREAM ... AS SELECT with the first join, then join that stream."
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -66,7 +71,10 @@ class Verdict:
 
 def capability(node: Node) -> Capability:
     """The table's entry for `node`."""
-    return CAPABILITIES[type(node), node.kind]
+    entry = CAPABILITIES[type(node), node.kind]
+    if isinstance(node, Join) and any(isinstance(below, Join) for side in node.inputs for below in walk(side)):
+        return replace(entry, modes=frozenset({Mode.MICRO_BATCH}), reason=JOIN_OF_JOIN, advice=JOIN_FIRST)
+    return entry
 
 
 def verdict(plan: Node) -> Verdict:
