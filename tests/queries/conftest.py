@@ -11,6 +11,7 @@ from millpond.catalog.model import PersistentQuery, SessionContext
 from millpond.config import Settings
 from millpond.plan.nodes import Sink
 from millpond.plan.planner import Planner
+from millpond.plan.pruning import prune_scan
 from millpond.plan.stages import EnsureTopic, RegisterRelation, StartQuery
 from millpond.queries import life
 from millpond.queries.checkpoint import Checkpoint
@@ -74,7 +75,7 @@ class World:
                 self.catalog.create_relation(stage.relation)
             elif isinstance(stage, StartQuery):
                 self.catalog.create_query(stage.query)
-                self.queries.start(stage.query, stage.plan)
+                self.queries.start(stage.query, prune_scan(stage.plan))
                 started = stage.query.id
         return started
 

@@ -475,3 +475,46 @@ def test_a_marker_notes_where_the_sink_was(world: World) -> None:
     eventually(positions, lambda found: found and found[-1] == 1)
     marker = world.checkpoint(query).marker()
     assert isinstance(marker, Marker) and marker.positions[-1][1] == {0: 1}
+
+
+# --- several sources ---
+
+USERS = """CREATE CHANGELOG users (url VARCHAR, n BIGINT, PRIMARY KEY (url))
+  WITH ('topic' = 'users', 'value.format' = 'json')"""
+JOIN = "CREATE STREAM joined AS SELECT clicks.url, n FROM clicks JOIN users ON clicks.url = users.url"
+
+
+def commit_both(run: FakeRun, clicks: int, users: int) -> None:
+    """As Spark notes it: a line for each source, in the order of the scans."""
+    number = run.commit_to({0: clicks})
+    offsets = run.checkpoint / "offsets" / str(number)
+    offsets.write_text(offsets.read_text() + f'\n{{"users": {{"0": {users}}}}}')
+
+
+def test_a_join_begins_with_a_batch_over_all_its_sources(world: World) -> None:
+    world.run(USERS)
+    world.produce(3)
+    world.produce(4, "users")
+    query = world.run(JOIN)
+    run = started(world, "catch-up")
+    assert run.run.starting_offsets == {0: "earliest", 1: "earliest"}
+    assert [letters.topic for letters in run.run.dead_letters.values()] == ["dead-letters.default.public.joined"] * 2
+    assert run.run.stores["kafka"].options == {"bootstrap.servers": "b:9092"}
+    assert world.life(query).status.backfill_total == 7
+    commit_both(run, 3, 2)
+    eventually(lambda: world.life(query).status.backfill_done, 5)
+    assert world.queries.lag(query) == 2
+    assert not world.life(query).status.caught_up
+    commit_both(run, 3, 4)
+    run.end()
+    started(world, "catch-up", "real-time")
+    assert world.life(query).status.caught_up
+    assert world.life(query).slots.held[query] == 2 + 2
+
+
+def test_positions_of_two_scans_of_one_topic_are_their_own(world: World) -> None:
+    world.produce(10)
+    query = world.run("CREATE STREAM p AS SELECT a.url FROM clicks AS a JOIN clicks AS b WITHIN 1 DAY ON a.url = b.url")
+    started(world, "catch-up")
+    world.engine.read[query] = {0: {0: 4}, 1: {0: 9}}
+    assert world.queries.lag(query) == 6 + 1

@@ -117,7 +117,7 @@ public final class IntervalJoin extends JoinProcessor {
     if (needsTimer && !(leftsKept.isEmpty() && rightsKept.isEmpty())) {
       long wait = Math.min(
           shortest(leftsKept, after + grace, rightTime), shortest(rightsKept, before + grace, leftTime));
-      getHandle().registerTimer(now + Math.max(SHORTEST_WAIT_MILLIS, Math.min(LONGEST_WAIT_MILLIS, wait / 1000)));
+      lookAgainIn(Math.max(SHORTEST_WAIT_MILLIS, Math.min(LONGEST_WAIT_MILLIS, wait / 1000)), now);
     }
   }
 

@@ -124,6 +124,17 @@ abstract class JoinProcessor extends StatefulProcessor<byte[], Row, Row> {
     return settings.realTime() ? System.currentTimeMillis() : timers.getCurrentProcessingTimeInMs();
   }
 
+  /** Has the key looked at again in a while, unless that will happen anyhow. */
+  protected void lookAgainIn(long millis, long now) {
+    scala.collection.Iterator<Object> timers = getHandle().listTimers();
+    while (timers.hasNext()) {
+      if ((Long) timers.next() > now) {
+        return;
+      }
+    }
+    getHandle().registerTimer(now + millis);
+  }
+
   // --- state ---
 
   protected ListState<Row> rows(String name) {

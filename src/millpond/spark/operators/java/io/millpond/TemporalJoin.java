@@ -118,9 +118,7 @@ public final class TemporalJoin extends JoinProcessor {
     if (early.isEmpty()) {
       return;
     }
-    if (!waiting.exists()) {
-      getHandle().registerTimer(now + WAIT_MILLIS);
-    }
+    lookAgainIn(WAIT_MILLIS, now);
     waiting.appendList(early.stream().map(JoinRow::kept).toArray(Row[]::new));
   }
 
