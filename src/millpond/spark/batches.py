@@ -8,8 +8,15 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
+from millpond.plan.nodes import Join, Node, walk
+
 EMPTY_BATCHES = "spark.sql.streaming.noDataMicroBatches.enabled"
 _starting = threading.Lock()
+
+
+def has_timers(plan: Node) -> bool:
+    """Whether an operator of `plan` has timers of the wall clock."""
+    return any(isinstance(node, Join) for node in walk(plan))
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from pyspark.sql.streaming import DataStreamWriter, StreamingQuery
 
 from millpond.catalog.model import KAFKA_TYPES, RelationKind
 from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, Kind, Sink
-from millpond.spark.batches import empty_batches
+from millpond.spark.batches import empty_batches, has_timers
 from millpond.spark.codec import encode_key, encode_value, skip_written
 from millpond.spark.expressions import to_spark
 from millpond.spark.run import Run
@@ -80,7 +80,8 @@ def start_writing(
     """Start the streaming query that writes `frame`'s records to the sink's topic, in whatever kind of store."""
     writer = WRITERS[run.stores[node.relation.store].type](node, frame, run)
     writer = writer.option("checkpointLocation", checkpoint).outputMode("update").queryName(_name(run))
-    with empty_batches(frame.sparkSession, "availableNow" not in trigger):
+    ends = "availableNow" in trigger
+    with empty_batches(frame.sparkSession, not (ends and has_timers(node))):
         return writer.trigger(**trigger).start()
 
 

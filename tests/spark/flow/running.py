@@ -17,7 +17,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from millpond.plan.nodes import Scan, Sink, scans_of
 from millpond.plan.pruning import prune_scan
-from millpond.spark.batches import empty_batches
+from millpond.spark.batches import empty_batches, has_timers
 from millpond.spark.codec import forget_written, late_rows, mark_written, undecodable_count
 from millpond.spark.run import Run
 from millpond.spark.translate import Translator
@@ -129,7 +129,7 @@ class FileRun:
     def _start(self, frame: DataFrame) -> StreamingQuery:
         writer = frame.writeStream.foreachBatch(self._take).outputMode("update")
         writer = writer.option("checkpointLocation", self.checkpoint.as_uri()).trigger(availableNow=True)
-        with empty_batches(self.spark, False):
+        with empty_batches(self.spark, not has_timers(self.plan)):
             return writer.start()
 
     def _take(self, batch: DataFrame, number: int) -> None:
