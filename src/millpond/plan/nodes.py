@@ -170,6 +170,8 @@ class Join(Node):
     left_keys: tuple[Expr, ...]
     right_keys: tuple[Expr, ...]
     join_type: JoinType
+    idle_timeout_ms: int
+    """After how long without a record a partition does not hold the join back."""
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -186,7 +188,6 @@ class TemporalJoin(Join):
 
     allowed_latency_ms: int | None
     """How far an event may lag behind the latest and still meet its version; None: the default, and none is dropped."""
-    idle_timeout_ms: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,6 @@ class IntervalJoin(Join):
     after_ms: int
     grace_ms: int
     """How much later than its turn a row may come and still find those that it matches."""
-    idle_timeout_ms: int
 
 
 @dataclass(frozen=True, slots=True)
