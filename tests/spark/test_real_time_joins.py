@@ -110,21 +110,21 @@ def test_a_temporal_join_takes_turns_between_batches_and_real_time(make: Any) ->
         joined.send("clicks", (29, "a", "p"), (31, "a", "q"))
         joined.see(("before", None), ("x", "old"), ("y", "new"), ("z", None), ("p", "new"), ("q", "newest"))
     joined.send("clicks", (40, "a", "end"))
-    with joined.running(real_time=False):
-        assert ("end", "newest") in joined.out()
-        assert len(joined.out()) == 7
+    with joined.running(real_time=False):  # which repeats what the batch that was stopped had not committed
+        assert len(set(joined.out())) == 7 and ("end", "newest") in joined.out()
 
 
 def test_an_interval_join_pads_when_a_match_cannot_come_any_more(make: Any) -> None:
-    within = "WITHIN 200 MILLISECONDS GRACE PERIOD 100 MILLISECONDS"
+    within = "WITHIN 5 MINUTES GRACE PERIOD 1 MINUTE"
     joined = make(f"clicks.n AS l, buys.n AS r FROM clicks FULL JOIN buys {within} ON clicks.k = buys.k")
     joined.send("clicks", (1_000, "a", "x"))
     with joined.running(real_time=False):
-        pass
+        assert joined.out() == []
     with joined.running(real_time=True):
         joined.send("buys", (1_100, "a", "i"))
         joined.see(("x", "i"), deadline=120)
-        joined.send("clicks", (5_000, "b", "alone"))
+        joined.send("clicks", (2_000_000, "a", "alone"))
+        joined.send("buys", (9_000_000, "a", "single"))
         joined.see(("x", "i"), ("alone", None))
-        joined.send("buys", (9_000, "c", "single"))
+        joined.send("clicks", (20_000_000, "b", "far"))
         joined.see(("x", "i"), ("alone", None), (None, "single"))

@@ -17,7 +17,7 @@ import org.apache.spark.sql.streaming.TimerValues;
  */
 public final class IntervalJoin extends JoinProcessor {
   private static final long SHORTEST_WAIT_MILLIS = 20;
-  private static final long LONGEST_WAIT_MILLIS = 60_000;
+  private static final long LONGEST_WAIT_MILLIS = 10_000;
 
   private final long before;
   private final long after;
