@@ -71,9 +71,9 @@ class Joined:
         eventually(self.out, sorted(rows, key=str), deadline=deadline)
 
     @contextmanager
-    def running(self, real_time: bool) -> Iterator[None]:
+    def running(self, real_time: bool, max_rows: int | None = None) -> Iterator[None]:
         run = Run("j" * 8 + self.folder.name, {"kafka": store_access("KAFKA", {"uris": self.broker.uris})})
-        run = replace(run, real_time=real_time)
+        run = replace(run, real_time=real_time, max_rows=max_rows)
         trigger: dict[str, Any] = {"realTime": "60 seconds"} if real_time else {"availableNow": True}
         frame = Translator(self.spark, run).translate(self.plan)
         query = start_writing(self.plan, frame, run, (self.folder / "c").as_uri(), trigger)
@@ -128,3 +128,14 @@ def test_an_interval_join_pads_when_a_match_cannot_come_any_more(make: Any) -> N
         joined.see(("x", "i"), ("alone", None))
         joined.send("clicks", (20_000_000, "b", "far"))
         joined.see(("x", "i"), ("alone", None), (None, "single"))
+
+
+def test_two_days_of_history_meet_the_versions_of_their_time_however_fast_they_are_read(make: Any) -> None:
+    """The changelog has ten times the stream's rows; a batch of the catch-up takes 40 of the stream's."""
+    minute, two_days = 60_000, 2 * 24 * 60
+    joined = make("clicks.n AS l, users.n AS r FROM clicks JOIN users ON clicks.k = users.k")
+    joined.send("clicks", *((n * minute + 30_000, f"k{n % 7}", str(n)) for n in range(0, two_days, 20)))
+    joined.send("users", *((n * minute, f"k{k}", str(n)) for n in range(0, two_days, 14) for k in range(7)))
+    with joined.running(real_time=False, max_rows=40):
+        expected = [(str(n), str(n - n % 14)) for n in range(0, two_days, 20)]
+        assert joined.out() == sorted(expected, key=str)
