@@ -10,7 +10,7 @@ import pytest
 from tests.house.source import Module, imported, modules
 
 LAYERS = (
-    ("types", "errors", "suggestion"),
+    ("types", "errors", "suggestion", "clock"),
     ("type_text", "config", "jvm", "datadir"),
     ("catalog", "sql"),
     ("plan",),

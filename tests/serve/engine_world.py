@@ -39,6 +39,7 @@ class LocalViews:
         self.store = ViewStore(path)
         self.reports: dict[str, ViewProgress] = {}
         self.fail = ""
+        self.changed_stores: list[str] = []
 
     def _check(self, method: str) -> None:
         if self.fail == method:
@@ -60,6 +61,9 @@ class LocalViews:
     def remove_index(self, relation_id: str, name: str) -> None:
         self._check("remove_index")
         self.store.drop_index(relation_id, name)
+
+    def store_changed(self, store: str) -> None:
+        self.changed_stores.append(store)
 
     def progress(self, relation_id: str) -> ViewProgress | None:
         return self.reports.get(relation_id)

@@ -23,7 +23,8 @@ from millpond.serve.tail import Hub
 from millpond.stores.memory import MemoryLog
 from millpond.stores.protocol import NewRecord
 from millpond.types import BIGINT, BOOLEAN, VARCHAR
-from millpond.views.folding import Folder, StoreAddress
+from millpond.views.folding import Folder
+from millpond.views.followed import StoreAddress
 from millpond.views.reader import ViewReader
 from tests.views.relations import VISITS, upsert
 

@@ -51,6 +51,7 @@ async def test_nothing_is_kept_of_a_store_that_does_not_answer(world: EngineWorl
 async def test_an_update_is_tried_out_with_the_secrets_that_stay(world: EngineWorld) -> None:
     await world.ask(STORE)
     await world.ask("UPDATE STORE s WITH ('uris' = 'b:1')")
+    assert world.views.changed_stores == ["s"], "its views are followed there from now on"
     assert world.connections.checked[-1][1]["kafka.sasl.password"] == SECRET
     before = kept(world)
     assert before[0]["uris"] == "b:1"

@@ -6,8 +6,10 @@ import os
 import random
 import sqlite3
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,8 @@ from millpond.catalog.model import Relation
 from millpond.errors import MillpondError
 from millpond.stores.memory import MemoryLog
 from millpond.views import folding
-from millpond.views.folding import Folder, StoreAddress
+from millpond.views.folding import Folder
+from millpond.views.followed import StoreAddress
 from millpond.views.progress import ViewProgress
 from millpond.views.reader import ViewReader
 from millpond.views.schema import ViewIndex, table_name
@@ -27,6 +30,7 @@ from tests.views.relations import VISITS, another, upsert
 from tests.waiting import eventually
 
 ADDRESS = StoreAddress("MEMORY", ())
+OTHER = StoreAddress("MEMORY", (("uris", "elsewhere"),))
 
 
 class World:
@@ -314,6 +318,105 @@ def test_indexes_come_and_go(world: World) -> None:
     assert world.reader.query(query) == [(1,)]
     world.folder.drop_index(VISITS.id, "one")
     assert world.reader.query(query) == [(0,)]
+
+
+class TwoStores(World):
+    """The view of `visits` lies in the first, that of `late` in the second."""
+
+    def __init__(self, path: Path) -> None:
+        self.second = MemoryLog()
+        self.second.create("late")
+        self.late = another("late")
+        super().__init__(path)
+        self.folder.add(VISITS, ADDRESS)
+        self.folder.add(self.late, OTHER)
+        self.settle()
+
+    def open(self) -> Folder:
+        folder = Folder(self.path, lambda address: self.log if address == ADDRESS else self.second)
+        folder._looked = -1e9
+        return folder
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Iterator[TwoStores]:
+    made = TwoStores(tmp_path / "views.db")
+    yield made
+    made.close()
+
+
+def test_a_busy_store_starves_no_other(two: TwoStores) -> None:
+    two.second.produce("late", [upsert("b", 2)])
+    for n in range(3):
+        write(two, ("a", n))
+        two.folder.step(0)
+    assert two.rows(two.late) == {"b": 2}
+    assert two.rows() == {"a": 2}
+
+
+@pytest.mark.parametrize("busy", ["visits", "late"])
+def test_an_idle_store_delays_no_other(two: TwoStores, busy: str) -> None:
+    log = two.log if busy == "visits" else two.second
+    for n in range(3):
+        log.produce(busy, [upsert("a", n)])
+        began = time.monotonic()
+        assert two.folder.step(30) == 1
+        assert time.monotonic() - began < 10
+
+
+def test_what_comes_while_several_stores_are_waited_on_is_folded_at_once(two: TwoStores) -> None:
+    writing = threading.Timer(0.1, lambda: two.second.produce("late", [upsert("b", 2)]))
+    writing.start()
+    began = time.monotonic()
+    assert two.folder.step(30) == 1
+    assert time.monotonic() - began < 10
+    writing.join()
+
+
+def test_a_view_that_is_added_again_is_followed_in_its_new_store(two: TwoStores) -> None:
+    write(two, ("old", 1))
+    two.settle()
+    two.second.create("visits")
+    two.second.produce("visits", [upsert("new", 2)])
+    two.folder.add(VISITS, OTHER)
+    write(two, ("unheard", 1))
+    two.settle()
+    two.settle()
+    assert two.rows() == {"new": 2}
+    assert [s.log for s in two.folder._sources.values()] == [two.second], "nothing else is in the first"
+    assert two.rows(two.late) == {}
+
+
+def test_a_view_that_is_added_again_in_the_same_store_goes_on(world: World) -> None:
+    world.folder.add(VISITS, ADDRESS)
+    world.settle()
+    write(world, ("a", 1))
+    world.settle()
+    world.folder.add(VISITS, ADDRESS)
+    write(world, ("b", 2))
+    world.settle()
+    assert world.rows() == {"a": 1, "b": 2}
+    assert world.progress().offsets_read == 1
+
+
+def test_records_that_could_not_be_written_yet_are_read_again_when_their_view_is_added_again(world: World) -> None:
+    world.folder.add(VISITS, ADDRESS)
+    world.settle()
+    write(world, ("a", 1))
+    world.folder._take(0)
+    world.folder.add(VISITS, ADDRESS)
+    world.settle()
+    assert world.rows() == {"a": 1}
+    assert world.progress().offsets_read == 1
+
+
+def test_views_of_one_topic_can_be_dropped_one_after_the_other(world: World) -> None:
+    twin = replace(VISITS, id="0f7a6c0e-0000-4000-8000-000000000001", name="twin")
+    world.folder.add(VISITS, ADDRESS)
+    world.folder.add(twin, ADDRESS)
+    world.folder.drop(VISITS.id)
+    world.folder.drop(twin.id)
+    assert world.folder.progress() == []
 
 
 ACTIONS = st.one_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
@@ -13,16 +14,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from millpond.catalog.model import Relation
 from millpond.errors import MillpondError
 from millpond.stores.connect import open_log
 from millpond.stores.protocol import Log
+from millpond.views import supervisor as supervisor_module
 from millpond.views.progress import ViewProgress
 from millpond.views.reader import ViewReader
 from millpond.views.schema import ViewIndex, table_name
-from millpond.views.supervisor import Supervisor
+from millpond.views.supervisor import Supervisor, Wanted
 from millpond.views.wire import relation_from_json, relation_to_json
 from tests.views.relations import VISITS, upsert
 from tests.views.test_store import EVERY
@@ -201,3 +204,91 @@ def test_a_broker_that_is_not_there_is_reported_and_the_view_can_be_queried(path
         lambda p: p.loading and p.fault is not None and p.fault.name == "STORE_UNREACHABLE", VISITS.id, WAIT
     )
     supervisor.stop()
+
+
+class Stores:
+    """What a store's name stands for; `fault` is raised instead while it is there."""
+
+    def __init__(self, fault: MillpondError | None = None) -> None:
+        self.fault = fault
+        self.type = "KAFKA"
+        self.properties = {"uris": "127.0.0.1:1"}
+
+    def __call__(self, name: str) -> tuple[str, dict[str, str]]:
+        if self.fault is not None:
+            raise self.fault
+        return self.type, self.properties
+
+
+def has_fault(name: str) -> Any:
+    return lambda p: p.loading and p.fault is not None and p.fault.name == name
+
+
+def unreadable() -> MillpondError:
+    return MillpondError("SECRETS_UNREADABLE", what="the store", name="kafka", path="secret.key")
+
+
+def test_a_store_whose_secrets_cannot_be_read_is_the_fault_of_its_views_and_tried_again(path: Path) -> None:
+    stores = Stores(unreadable())
+    supervisor = Supervisor(path, stores)
+    supervisor.start([(VISITS, [])])
+    assert supervisor.wait(has_fault("SECRETS_UNREADABLE"), VISITS.id, WAIT)
+    eventually(supervisor.health, "ok")
+    stores.fault = None
+    assert supervisor.wait(has_fault("STORE_UNREACHABLE"), VISITS.id, WAIT)
+    assert supervisor.starts == 1
+    supervisor.stop()
+
+
+def test_a_store_that_the_writer_cannot_connect_to_is_tried_again(path: Path) -> None:
+    stores = Stores()
+    stores.type = "NONSENSE"
+    supervisor = Supervisor(path, stores)
+    supervisor.start([(VISITS, [])])
+    assert supervisor.wait(has_fault("UNSUPPORTED"), VISITS.id, WAIT)
+    stores.type = "KAFKA"
+    assert supervisor.wait(has_fault("STORE_UNREACHABLE"), VISITS.id, WAIT)
+    supervisor.stop()
+
+
+class Told:
+    """A process that takes commands and answers none."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        self.stdin = io.BytesIO()
+        process: Any = self
+        supervisor._process = process
+
+    def commands(self) -> list[dict[str, Any]]:
+        return [orjson.loads(line) for line in self.stdin.getvalue().splitlines()]
+
+
+def test_the_views_of_a_store_that_was_changed_are_told_again(path: Path) -> None:
+    stores = Stores()
+    supervisor = Supervisor(path, stores)
+    elsewhere = replace(VISITS, id=str(uuid.uuid4()), store="elsewhere")
+    supervisor._wanted = {r.id: Wanted(r) for r in (VISITS, elsewhere)}
+    told = Told(supervisor)
+    stores.properties = {"uris": "127.0.0.1:2"}
+    supervisor.store_changed(VISITS.store)
+    (command,) = told.commands()
+    assert (command["do"], command["relation"]["id"]) == ("add", VISITS.id)
+    assert command["store"]["properties"] == stores.properties
+    stores.fault = unreadable()
+    supervisor.store_changed(VISITS.store)
+    found = supervisor.progress(VISITS.id)
+    assert found is not None
+    assert found.fault is not None
+    assert found.fault.name == "SECRETS_UNREADABLE"
+
+
+def test_an_index_that_takes_too_long_is_taken_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(supervisor_module, "ANSWER_SECONDS", 0.01)
+    supervisor = Supervisor(path, Stores())
+    supervisor._wanted = {VISITS.id: Wanted(VISITS)}
+    told = Told(supervisor)
+    with pytest.raises(MillpondError) as caught:
+        supervisor.add_index(VISITS.id, "one", ("visits",))
+    assert caught.value.name == "VIEW_WRITER_SLOW"
+    assert [c["do"] for c in told.commands()] == ["create_index", "drop_index"]
+    assert supervisor._wanted[VISITS.id].indexes == {}

@@ -6,7 +6,6 @@ exact ones: what a name in a statement means is found by `millpond.catalog.names
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -29,16 +28,12 @@ from millpond.catalog.lookup import (
 from millpond.catalog.model import Database, Index, PersistentQuery, QueryState, Relation, Schema
 from millpond.catalog.secret_box import SecretBox
 from millpond.catalog.stores import StoreCatalog
+from millpond.clock import now_ms
 from millpond.errors import MillpondError
 
 FILE = "catalog.db"
 VIRTUAL_DATABASES = frozenset({"deltastream"})
 """Databases that are always there without being stored; nobody else may have their names."""
-
-
-def now_ms() -> int:
-    """Epoch milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 def new_id() -> str:

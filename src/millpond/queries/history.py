@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+
+from millpond.clock import now_ms
 
 EVENTS_KEPT = 50
 """Events remembered for each query: a query that fails all the time must not fill the memory."""
@@ -19,11 +20,6 @@ class Event:
     at: int
     state: str
     message: str
-
-
-def now_ms() -> int:
-    """Epoch milliseconds."""
-    return time.time_ns() // 1_000_000
 
 
 class History:

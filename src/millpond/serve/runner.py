@@ -32,6 +32,8 @@ class Views(Protocol):
 
     def remove_index(self, relation_id: str, name: str) -> None: ...
 
+    def store_changed(self, store: str) -> None: ...
+
 
 class Runner:
     """One `do` for each stage class; it adds to the statement's `Effects` as its own effects happen."""
@@ -62,7 +64,7 @@ class Runner:
             sg.WriteEntity: self._write_entity,
             sg.AddNamespace: self._add_namespace,
             sg.RemoveNamespace: self._remove_namespace,
-            **StoreStages(catalog, log, check).does,
+            **StoreStages(catalog, log, check, views.store_changed).does,
         }
 
     def run(self, stages: tuple[sg.Stage, ...]) -> None:

@@ -18,10 +18,15 @@ Check = Callable[[str, Mapping[str, str]], None]
 
 
 class StoreStages:
-    """One `do` for each stage class, as in the `Runner`. `check` tries a store out before it is kept."""
+    """One `do` for each stage class, as in the `Runner`. `check` tries a store out before it is kept.
 
-    def __init__(self, catalog: Catalog, log: Callable[[str], Log], check: Check) -> None:
-        self.catalog, self.log, self.check = catalog, log, check
+    `changed` is told the name of a store that is another from now on.
+    """
+
+    def __init__(
+        self, catalog: Catalog, log: Callable[[str], Log], check: Check, changed: Callable[[str], None]
+    ) -> None:
+        self.catalog, self.log, self.check, self.changed = catalog, log, check, changed
         self.does: dict[type[sg.Stage], Callable[[Any, Effects], None]] = {
             sg.CheckStore: self._check_store,
             sg.RegisterStore: self._register_store,
@@ -47,7 +52,10 @@ class StoreStages:
         effects.undo.append(lambda: self.catalog.drop_store(stage.store.name))
 
     def _change_store(self, stage: sg.ChangeStore, effects: Effects) -> None:
-        """1. What it would be is tried out; 2. it is kept. An error in 1 leaves the store as it was."""
+        """1. What it would be is tried out; 2. it is kept; 3. its views follow it there.
+
+        An error in 1 leaves the store as it was. A crash after 2 is one before 3: a start follows what is kept.
+        """
         name, kept = stage.before.name, _readable(lambda: self.catalog.store_secrets(stage.before.name))
         secrets = Secrets({**kept, **stage.secrets})
         properties = {**stage.store.properties, **secrets}
@@ -55,6 +63,7 @@ class StoreStages:
         self.check(stage.store.type, properties)
         self.catalog.update_store(stage.store, secrets)
         effects.undo.append(lambda: self.catalog.update_store(stage.before, kept))
+        effects.finish.append(lambda: self.changed(name))
 
     # --- entities ---
 

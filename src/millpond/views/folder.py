@@ -27,7 +27,8 @@ import orjson
 from millpond.errors import MillpondError
 from millpond.stores.connect import open_log
 from millpond.stores.protocol import Log
-from millpond.views.folding import Folder, StoreAddress
+from millpond.views.folding import Folder
+from millpond.views.followed import StoreAddress
 from millpond.views.schema import ViewIndex
 from millpond.views.wire import error_to_json, relation_from_json
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
-from typing import NamedTuple
 
 from millpond.catalog.model import Relation
+from millpond.clock import now_ms
 from millpond.errors import MillpondError
-from millpond.stores.protocol import Log, Reader, Record
+from millpond.stores.protocol import Log, Record
+from millpond.views.followed import Followed, Found, Source, StoreAddress, look_up, turns
 from millpond.views.progress import Fault, ViewProgress
 from millpond.views.rows import ingested
 from millpond.views.schema import ViewIndex
@@ -38,52 +38,6 @@ STALE_SECONDS = 20 * 3600.0
 `delete.retention.ms`). A view that is behind in it is loaded anew; with less, more often than there is need."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoreAddress:
-    """Where a view's changelog lies: what `open_log` takes."""
-
-    type: str
-    properties: tuple[tuple[str, str], ...]
-
-
-class Found(NamedTuple):
-    """A topic as its store describes it."""
-
-    id: str
-    firsts: dict[int, int]
-    ends: dict[int, int]
-
-
-@dataclass(slots=True)
-class Source:
-    """One store: its log and the one reader of all its changelogs, by topic.
-
-    `questions` asks the store, which may take long, beside the folding.
-    """
-
-    log: Log
-    reader: Reader
-    questions: ThreadPoolExecutor
-    topics: dict[str, Followed] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Followed:
-    """One view. `following`: its topic was found; `targets`: end offsets to be reached, while loading."""
-
-    relation: Relation
-    source: Source
-    indexes: dict[str, ViewIndex]
-    following: bool = False
-    search: Future[Found] | None = None
-    targets: Mapping[int, int] | None = None
-    read: int = 0
-    freshness: int | None = None
-    folded_at: int | None = None
-    fault: Fault | None = None
-    ends: dict[int, int] = field(default_factory=dict)
-
-
 class Folder:
     """Folds changelogs into the view store at `path`. One thread; `step` again and again.
 
@@ -105,21 +59,23 @@ class Folder:
         self._sizes = Sizes(path)
 
     def add(self, relation: Relation, address: StoreAddress, indexes: Iterable[ViewIndex] = ()) -> None:
-        """Follow a view from now on.
+        """Follow a view from now on; one that is followed already is followed there from now on.
 
         Raises VIEW_STORE_* if its table cannot be made yet: it is tried again until `drop`, as its topic is.
+        What `connect` raises leaves everything as it was.
         """
         source = self._source(address)
+        left = self._leave(relation.id)
+        if left is not None and left is not source and not left.topics:
+            del self._sources[left.address]
+            left.retire()
         followed = Followed(relation, source, {i.name: i for i in indexes})
         self._views[relation.id] = source.topics[relation.topic] = followed
         self._try_following(followed, PATIENCE_SECONDS)
 
     def drop(self, relation_id: str) -> None:
         """Forget a view, rows and all."""
-        followed = self._views.pop(relation_id, None)
-        if followed is not None:
-            self._unfollow(followed)
-            del followed.source.topics[followed.relation.topic]
+        self._leave(relation_id)
         self._opened().drop_view(relation_id)
 
     def keep_only(self, relation_ids: Iterable[str]) -> None:
@@ -155,30 +111,29 @@ class Folder:
 
     def progress(self) -> list[ViewProgress]:
         """How far each view is."""
-        now = _now()
+        now = now_ms()
         return [self._progress(followed, now) for followed in self._views.values()]
 
     def close(self) -> None:
         """Let go of everything; what is committed stays."""
         self._sizes.close()
         for source in self._sources.values():
-            source.questions.shutdown(wait=False, cancel_futures=True)
-            source.reader.close()
-            source.log.close()
+            source.close()
         if self._store is not None:
             self._store.close()
 
     # --- taking and folding ---
 
     def _take(self, timeout: float) -> None:
-        """Records of one source; with several, each gets its share of the time."""
+        """Records of one source."""
         waiting = [s for s in self._sources.values() if any(f.following for f in s.topics.values())]
         if not waiting:
             time.sleep(timeout)
-        for source in waiting:
-            records = source.reader.poll(POLL_RECORDS, timeout / len(waiting))
+            return
+        for source, seconds in turns(waiting, timeout):
+            records = source.reader.poll(POLL_RECORDS, seconds)
             if records:
-                self._pending, self._pending_of = records, source
+                self._pending, self._pending_of, source.served = records, source, time.monotonic()
                 return
             self._finish_loads(source)
 
@@ -206,7 +161,7 @@ class Folder:
         self._opened().fold_all(
             [(f.relation.id, records, f.source.reader.positions(f.relation.topic)) for f, records in batches]
         )
-        now = _now()
+        now = now_ms()
         for followed, records in batches:
             followed.read += len(records)
             followed.folded_at = now
@@ -220,7 +175,7 @@ class Folder:
                 if all(reached.get(p, 0) >= target for p, target in followed.targets.items()):
                     self._opened().finish_load(followed.relation.id, reached)
                     followed.targets = None
-                    followed.folded_at = _now()
+                    followed.folded_at = now_ms()
                     self._sizes.changed(followed.relation.id)
 
     # --- following topics ---
@@ -228,8 +183,21 @@ class Folder:
     def _source(self, address: StoreAddress) -> Source:
         if address not in self._sources:
             log = self._connect(address)
-            self._sources[address] = Source(log, log.reader(), ThreadPoolExecutor(1, "topics"))
+            self._sources[address] = Source(address, log, log.reader(), ThreadPoolExecutor(1, "topics"))
         return self._sources[address]
+
+    def _leave(self, relation_id: str) -> Source | None:
+        """Follow a view no longer; the store that it was followed in."""
+        followed = self._views.pop(relation_id, None)
+        if followed is None:
+            return None
+        source, topic = followed.source, followed.relation.topic
+        if source.topics.get(topic) is followed:
+            del source.topics[topic]
+            self._unfollow(followed)
+            if self._pending_of is source:  # they will be read again from what is committed
+                self._pending = [r for r in self._pending if r.topic != topic]
+        return source
 
     def _try_following(self, followed: Followed, patience: float = 0.0) -> None:
         """Have the topic looked up, and follow it when it has been."""
@@ -237,7 +205,7 @@ class Folder:
         if relation.id not in store.views:
             store.create_view(relation, followed.indexes.values())
         if followed.search is None:
-            followed.search = followed.source.questions.submit(_look_up, followed.source.log, relation.topic)
+            followed.search = followed.source.questions.submit(look_up, followed.source.log, relation.topic)
         if not wait([followed.search], patience).done:
             return
         search, followed.search = followed.search, None
@@ -378,10 +346,6 @@ def delete_store(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def _look_up(log: Log, topic: str) -> Found:
-    return Found(log.describe(topic).id, log.first_offsets(topic), log.end_offsets(topic))
-
-
 def _by_topic(records: Sequence[Record]) -> dict[str, list[Record]]:
     found: dict[str, list[Record]] = {}
     for record in records:
@@ -391,7 +355,3 @@ def _by_topic(records: Sequence[Record]) -> dict[str, list[Record]]:
 
 def _fault(error: MillpondError) -> Fault:
     return Fault(error.name, error.sentence)
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from millpond.catalog.model import Relation
+from millpond.clock import now_ms
 from millpond.errors import MillpondError
 from millpond.stores.protocol import Record
 from millpond.views import schema
@@ -182,7 +183,7 @@ class ViewStore:
         retention = schema.retention_millis(self.views[relation_id].relation)
         if retention is None:
             return 0
-        before = (int(time.time() * 1000) if now_millis is None else now_millis) - retention
+        before = (now_ms() if now_millis is None else now_millis) - retention
         table = schema.quote(schema.table_name(relation_id))
         with self._transaction():
             return self._connection.execute(f"DELETE FROM {table} WHERE _ingested < ?", (before,)).rowcount

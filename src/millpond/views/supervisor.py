@@ -11,13 +11,15 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 
 from millpond.catalog.model import Relation
+from millpond.clock import now_ms
 from millpond.errors import MillpondError
 from millpond.views.progress import Fault, ViewProgress
 from millpond.views.schema import ViewIndex
@@ -31,6 +33,8 @@ STEADY_SECONDS = 30.0
 """A process that lived this long did not die of its start."""
 ANSWER_SECONDS = 60.0
 """Longest wait for a command: an index over a large view takes a while."""
+RETRY_SECONDS = 2.0
+"""Pause before a view that the writer could not be told of, or did not take, is tried again."""
 STOP_SECONDS = 10.0
 
 StoreOf = Callable[[str], tuple[str, Mapping[str, str]]]
@@ -57,6 +61,9 @@ class Supervisor:
         self._open: dict[int, Future[None]] = {}
         self._progress: dict[str, ViewProgress] = {}
         self._fault: Fault | None = None
+        self._faults: dict[str, Fault] = {}
+        """By view: why the writer does not keep it. It is tried again."""
+        self._tried = 0.0
         self._heard = threading.Condition()
         self._lock = threading.RLock()
         self._stopping = threading.Event()
@@ -96,13 +103,22 @@ class Supervisor:
     def remove(self, relation_id: str) -> None:
         """Forget a view and its rows."""
         self._wanted.pop(relation_id, None)
+        self._faults.pop(relation_id, None)
         self._progress.pop(relation_id, None)
         self._ask("drop a view", {"do": "drop", "relation": relation_id})
 
     def add_index(self, relation_id: str, name: str, columns: tuple[str, ...]) -> None:
-        """Build an index; returns when it is there. VIEW_INDEX_FAILED, VIEW_STORE_*, VIEW_WRITER_STOPPED."""
+        """Build an index; returns when it is there.
+
+        Raises VIEW_INDEX_FAILED, VIEW_STORE_*, VIEW_WRITER_STOPPED, and VIEW_WRITER_SLOW: then it is taken back.
+        """
         command = {"do": "create_index", "relation": relation_id, "name": name, "columns": columns}
-        self._ask(f"build the index '{name}'", command)
+        try:
+            self._ask(f"build the index '{name}'", command)
+        except MillpondError as error:
+            if error.name == "VIEW_WRITER_SLOW":  # it may still be built: the next command finds it
+                self._send("drop an index", {"do": "drop_index", "relation": relation_id, "name": name})
+            raise
         self._wanted[relation_id].indexes[name] = ViewIndex(name, columns)
 
     def remove_index(self, relation_id: str, name: str) -> None:
@@ -111,13 +127,15 @@ class Supervisor:
             self._wanted[relation_id].indexes.pop(name, None)
         self._ask("drop an index", {"do": "drop_index", "relation": relation_id, "name": name})
 
+    def store_changed(self, store: str) -> None:
+        """Have the views of a store follow it as it is now; returns at once, a trouble becomes the view's fault."""
+        for wanted in list(self._wanted.values()):
+            if wanted.relation.store == store:
+                self._begin(wanted)
+
     def progress(self, relation_id: str) -> ViewProgress | None:
         """How far a view is, at most a fifth of a second old; None before the first report."""
         return self._progress.get(relation_id)
-
-    def all_progress(self) -> list[ViewProgress]:
-        """Every view of which something is known."""
-        return list(self._progress.values())
 
     def refresh(self) -> None:
         """Have everything reported now."""
@@ -163,7 +181,7 @@ class Supervisor:
         try:
             future.result(ANSWER_SECONDS)
         except FutureTimeoutError:
-            raise MillpondError("VIEW_WRITER_STOPPED", what=what) from None
+            raise MillpondError("VIEW_WRITER_SLOW", what=what, seconds=f"{ANSWER_SECONDS:g}") from None
 
     def _send(self, what: str, command: Mapping[str, Any]) -> Future[None]:
         number = next(self._numbers)
@@ -202,9 +220,10 @@ class Supervisor:
             self.starts += 1
             with self._lock:
                 self._process = process
-                self._send("begin", {"do": "keep_only", "relations": list(self._wanted)})
+                kept = self._send("begin", {"do": "keep_only", "relations": list(self._wanted)})
+                kept.add_done_callback(_log_error)
                 for wanted in list(self._wanted.values()):
-                    self._send("begin", self._add_command(wanted))
+                    self._begin(wanted)
             if self._stopping.is_set() and process.stdin is not None:
                 process.stdin.close()
             assert process.stdout is not None
@@ -212,13 +231,53 @@ class Supervisor:
                 self._hear(orjson.loads(line))
         self._forsake()
 
+    def _begin(self, wanted: Wanted) -> None:
+        """Have a view kept. What is in the way is that view's fault alone."""
+        with self._lock:
+            if self._wanted.get(wanted.relation.id) is not wanted:
+                return
+            try:
+                begun = self._send("begin", self._add_command(wanted))
+            except MillpondError as error:
+                begun = Future()
+                begun.set_exception(error)
+        begun.add_done_callback(partial(self._begun, wanted))
+
+    def _begun(self, wanted: Wanted, future: Future[None]) -> None:
+        error, relation_id = future.exception(), wanted.relation.id
+        if self._wanted.get(relation_id) is not wanted:
+            return
+        if error is None:
+            self._faults.pop(relation_id, None)
+        elif isinstance(error, MillpondError) and error.name != "VIEW_WRITER_STOPPED":  # else the next is told
+            log.warning("the view %s is not followed: %s", wanted.relation.fqn, error.sentence)
+            self._faults[relation_id] = Fault(error.name, error.sentence)
+            with self._heard:
+                self._progress = self._with_faults(self._progress)
+                self._heard.notify_all()
+
+    def _try_again(self) -> None:
+        now = time.monotonic()
+        if self._faults and now - self._tried > RETRY_SECONDS:
+            self._tried = now
+            for wanted in [w for w in map(self._wanted.get, list(self._faults)) if w is not None]:
+                self._begin(wanted)
+
+    def _with_faults(self, progress: Mapping[str, ViewProgress]) -> dict[str, ViewProgress]:
+        found = dict(progress)
+        for relation_id, fault in list(self._faults.items()):
+            known = found.get(relation_id) or ViewProgress(relation_id, loading=True, reported_at=now_ms())
+            found[relation_id] = replace(known, fault=fault)
+        return found
+
     def _hear(self, message: Mapping[str, Any]) -> None:
         if "progress" in message:
             found = [ViewProgress.from_json(p) for p in message["progress"]]
             with self._heard:
-                self._progress = {p.relation: p for p in found if p.relation in self._wanted}
+                self._progress = self._with_faults({p.relation: p for p in found if p.relation in self._wanted})
                 self._fault = Fault(**message["fault"]) if message["fault"] else None
                 self._heard.notify_all()
+            self._try_again()
         else:
             future = self._open.pop(message["done"], None)
             error = message.get("error")
@@ -234,3 +293,9 @@ class Supervisor:
             unanswered, self._open = self._open, {}
         for future in unanswered.values():
             future.set_exception(MillpondError("VIEW_WRITER_STOPPED", what="answer"))
+
+
+def _log_error(future: Future[None]) -> None:
+    error = future.exception()
+    if error is not None:
+        log.warning("the process that writes the views could not begin: %s", error)
