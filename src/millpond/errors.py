@@ -6,11 +6,15 @@ The table is `errors.toml`: NAME -> sqlstate, template, hint. Code raises
 
 from __future__ import annotations
 
+import logging
 import re
 import tomllib
+import uuid
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +87,15 @@ class MillpondError(Exception):
         if self.hint:
             parts.append(self.hint)
         return "\n".join(parts)
+
+
+def internal(error: BaseException) -> MillpondError:
+    """`error`, which nobody foresaw, as INTERNAL: logged in full, told by a reference only."""
+    if isinstance(error, MillpondError):
+        return error
+    reference = uuid.uuid4().hex[:12]
+    log.error("unexpected error %s", reference, exc_info=error)
+    return MillpondError("INTERNAL", reason=f"an unexpected {type(error).__name__}", reference=reference)
 
 
 _SECRET = re.compile(

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Iterable
+from typing import Any
+
 import pytest
+from prometheus_client import CollectorRegistry
+from prometheus_client.metrics_core import Metric
+from prometheus_client.registry import Collector
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 
 from millpond.api.app import create_app
 from millpond.api.guard import Guard
+from millpond.api.metrics import MetricsPage
 from millpond.config import load_settings
 from millpond.errors import MillpondError
 from tests.api.fake_engine import FakeEngine
@@ -171,3 +180,38 @@ def test_a_failing_sampler_is_a_500_without_details(engine: FakeEngine) -> None:
     assert (first.status_code, second.status_code) == (200, 500)
     assert "secret" not in second.text
     assert set(second.json()) == {"message", "traceID"}
+
+
+async def test_a_scrape_holds_up_nothing_and_they_come_one_at_a_time() -> None:
+    going, asked = threading.Event(), 0
+
+    class Slow(Collector):
+        def collect(self) -> Iterable[Metric]:
+            nonlocal asked
+            asked += 1
+            going.wait(30)
+            return ()
+
+        def describe(self) -> Iterable[Metric]:
+            return ()
+
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        raise AssertionError
+
+    registry = CollectorRegistry()
+    registry.register(Slow())
+    page = MetricsPage(registry)
+    scrapes = [asyncio.create_task(page({"type": "http"}, receive, send)) for _ in range(2)]
+    while not asked:
+        await asyncio.sleep(0.01)  # the loop turns while a scrape waits for a store
+    await asyncio.sleep(0.05)
+    assert (asked, sent) == (1, [])
+    going.set()
+    await asyncio.wait_for(asyncio.gather(*scrapes), 10)
+    assert [m["status"] for m in sent if "status" in m] == [200, 200]
+    assert asked == 2

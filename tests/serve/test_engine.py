@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +13,9 @@ import pytest
 
 from millpond.catalog.model import SessionContext
 from millpond.errors import MillpondError
+from millpond.plan.stages import Planned
 from millpond.serve.answers import Answer
+from millpond.serve.engine import _summary
 from millpond.views.progress import ViewProgress
 from tests.queries.fake_engine import ends_at_once, rows
 from tests.serve.engine_world import VISITS, EngineWorld
@@ -97,6 +102,56 @@ async def test_a_select_on_a_stream_is_followed(world: EngineWorld) -> None:
 
 
 # --- looking at things ---
+
+
+async def followed(world: EngineWorld, sql: str) -> list[Any]:
+    """All changes of a subscription, until it ends."""
+    subscription: Any = (await world.engine.execute(sql, CONTEXT))[-1]
+    async with asyncio.timeout(10):
+        return [change async for change in subscription.changes()]
+
+
+async def test_a_followed_select_of_no_rows_ends_at_once(world: EngineWorld) -> None:
+    assert await followed(world, "SELECT * FROM clicks LIMIT 0") == []
+    assert world.engine.following.hub.tails == 0
+
+
+@pytest.mark.parametrize(
+    ("sql", "drop"),
+    [
+        ("SELECT * FROM clicks", "DROP STREAM clicks"),
+        ("SELECT * FROM visits EMIT CHANGES", "DROP MATERIALIZED VIEW visits"),
+    ],
+)
+async def test_subscribers_of_what_is_dropped_are_told(world: EngineWorld, sql: str, drop: str) -> None:
+    if "visits" in sql:
+        await world.ask(VISITS)
+        world.fill("visits", [])
+    following = asyncio.create_task(followed(world, sql))
+    while not world.engine.following.hub.tails:
+        await asyncio.sleep(0.01)
+    await world.ask(drop)
+    with pytest.raises(MillpondError) as caught:
+        await following
+    assert caught.value.name == "RELATION_NOT_FOUND"
+    assert world.engine.following.hub.tails == 0
+
+
+@pytest.mark.parametrize(
+    "sql", ["LIST STORES", "DESCRIBE RELATION clicks", "EXPLAIN DROP STREAM clicks", "USE SCHEMA public", "SET"]
+)
+async def test_what_changes_nothing_waits_for_no_other_statement(world: EngineWorld, sql: str) -> None:
+    slow = threading.Event()
+    world.engine.effects.submit(slow.wait, 30)
+    try:
+        await asyncio.wait_for(world.ask(sql), 10)
+    finally:
+        slow.set()
+
+
+def test_the_path_of_a_summary_is_json() -> None:
+    path = ("db", 'back\\slash "quoted" ü')
+    assert json.loads(_summary(Planned((), "stream", path[-1], "CREATE", "", path))[-1]) == list(path)
 
 
 async def test_list_and_describe(world: EngineWorld) -> None:

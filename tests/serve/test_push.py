@@ -17,7 +17,7 @@ from millpond.plan.expressions import Call, ColumnRef, Expr, Literal
 from millpond.serve import push_view, tail
 from millpond.serve.answers import Change
 from millpond.serve.evaluate import Selection, select
-from millpond.serve.push import Topic, follow_changelog, follow_stream
+from millpond.serve.push import FollowChangelog, FollowStream, Topic, dropped, follow_topic
 from millpond.serve.push_view import follow_view
 from millpond.serve.tail import Hub
 from millpond.stores.memory import MemoryLog
@@ -108,7 +108,7 @@ def brief(changes: list[Change]) -> list[tuple[Any, ...]]:
 
 async def test_a_stream_begins_at_its_end(world: World) -> None:
     world.write(("before", 0))
-    follow = await follow_stream(world.topic(STREAM), selection(), CONTEXT)
+    follow = await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT)
     world.write(("a", 1), ("a", 2))
     changes = await take(follow, 2)
     assert brief(changes) == [("insert", "a", 1), ("insert", "a", 2)]
@@ -120,10 +120,10 @@ async def test_a_stream_begins_at_its_end(world: World) -> None:
 async def test_a_stream_may_begin_at_its_beginning_or_at_a_time(world: World) -> None:
     key = upsert("a", 1)
     world.log.produce("visits", [replace(key, timestamp=t, partition=0) for t in (1_000, 2_000)])
-    follow = await follow_stream(world.topic(STREAM), selection(), CONTEXT, start="earliest")
+    follow = await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT, start="earliest")
     assert len(await take(follow, 2)) == 2
     await follow.aclose()
-    follow = await follow_stream(world.topic(STREAM), selection(), CONTEXT, start="1500")
+    follow = await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT, start="1500")
     assert len(await take(follow, 1)) == 1
     await nothing_more(follow)
     await follow.aclose()
@@ -132,23 +132,22 @@ async def test_a_stream_may_begin_at_its_beginning_or_at_a_time(world: World) ->
 async def test_rows_are_projected_and_filtered(world: World) -> None:
     double = Call(BIGINT, "*", (ALL[2], Literal(BIGINT, 2)))
     chosen = select(VISITS.columns, (VISITS.columns[2],), [double], at_least(10))
-    follow = await follow_stream(world.topic(STREAM), chosen, CONTEXT)
+    follow = await follow_topic(FollowStream, world.topic(STREAM), chosen, CONTEXT)
     world.write(("a", 1), ("a", 10), ("a", 20))
     assert [c.row for c in await take(follow, 2)] == [(20,), (40,)]
     await follow.aclose()
 
 
 async def test_a_record_that_does_not_decode_is_passed_over(world: World) -> None:
-    follow = await follow_stream(world.topic(STREAM), selection(), CONTEXT)
+    follow = await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT)
     world.log.produce("visits", [NewRecord(b"k", b"rubbish", partition=0)])
     world.log.produce("visits", [replace(upsert("a", 1), partition=0)])
     assert brief(await take(follow, 1)) == [("insert", "a", 1)]
-    assert follow.skipped == 1
     await follow.aclose()
 
 
 async def test_a_changelog_has_upserts_and_deletes_with_their_keys(world: World) -> None:
-    follow = await follow_changelog(world.topic(CHANGELOG), selection(), CONTEXT)
+    follow = await follow_topic(FollowChangelog, world.topic(CHANGELOG), selection(), CONTEXT)
     world.write(("a", 1), ("a", None))
     first, second = await take(follow, 2)
     assert (first.op, first.row) == ("upsert", ("a", "d", 1))
@@ -157,7 +156,7 @@ async def test_a_changelog_has_upserts_and_deletes_with_their_keys(world: World)
 
 
 async def test_a_row_that_no_longer_meets_the_condition_is_deleted(world: World) -> None:
-    follow = await follow_changelog(world.topic(CHANGELOG), selection(at_least(10)), CONTEXT)
+    follow = await follow_topic(FollowChangelog, world.topic(CHANGELOG), selection(at_least(10)), CONTEXT)
     world.write(("a", 10), ("a", 9), ("a", 8), ("b", 1), ("b", None), ("a", 11), ("a", None))
     assert brief(await take(follow, 4)) == [
         ("upsert", "a", 10),
@@ -170,7 +169,7 @@ async def test_a_row_that_no_longer_meets_the_condition_is_deleted(world: World)
 
 
 async def test_a_condition_on_the_key_remembers_nothing(world: World) -> None:
-    follow = await follow_changelog(world.topic(CHANGELOG), selection(url_is("a")), CONTEXT)
+    follow = await follow_topic(FollowChangelog, world.topic(CHANGELOG), selection(url_is("a")), CONTEXT)
     world.write(("a", 1), ("b", 1), ("b", None), ("a", None))
     assert brief(await take(follow, 2)) == [("upsert", "a", 1), ("delete", "a", None)]
     await nothing_more(follow)
@@ -222,7 +221,7 @@ async def test_a_view_that_is_being_built_is_waited_for(world: World) -> None:
 
 
 async def test_subscribers_of_a_topic_share_one_reader(world: World) -> None:
-    follows = [await follow_stream(world.topic(STREAM), selection(), CONTEXT) for _ in range(20)]
+    follows = [await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT) for _ in range(20)]
     assert world.hub.tails == 1
     world.write(("a", 1))
     for follow in follows:
@@ -233,7 +232,7 @@ async def test_subscribers_of_a_topic_share_one_reader(world: World) -> None:
 
 
 async def test_closing_ends_the_iteration(world: World) -> None:
-    follow = await follow_stream(world.topic(STREAM), selection(), CONTEXT)
+    follow = await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT)
     task = asyncio.create_task(take(follow, 1))
     await asyncio.sleep(0)
     await follow.aclose()
@@ -242,7 +241,7 @@ async def test_closing_ends_the_iteration(world: World) -> None:
 
 
 async def test_cancelling_the_iteration_frees_everything(world: World) -> None:
-    follow = await follow_stream(world.topic(STREAM), selection(), CONTEXT)
+    follow = await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT)
 
     heard = asyncio.Event()
 
@@ -265,8 +264,8 @@ async def test_a_slow_subscriber_reads_the_topic_itself_and_misses_nothing(
     monkeypatch.setattr(tail, "WAITING_RECORDS", 20)
     monkeypatch.setattr(tail, "KEPT_RECORDS", 20)
     monkeypatch.setattr(tail, "POLL_RECORDS", 7)
-    slow = await follow_stream(world.topic(STREAM), selection(), CONTEXT)
-    fast = await follow_stream(world.topic(STREAM), selection(), CONTEXT)
+    slow = await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT)
+    fast = await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT)
     total = 500
     for n in range(total):
         world.write((f"u{n % 5}", n))
@@ -285,7 +284,7 @@ async def test_a_subscriber_that_lost_records_is_told(world: World, monkeypatch:
     monkeypatch.setattr(tail, "KEPT_RECORDS", 2)
     world.log.create("one")
     one = replace(STREAM, topic="one")
-    follow = await follow_stream(world.topic(one), selection(), CONTEXT, start="earliest")
+    follow = await follow_topic(FollowStream, world.topic(one), selection(), CONTEXT, start="earliest")
     for n in range(10):
         world.log.produce("one", [upsert("a", n)])
         await asyncio.sleep(0.01)
@@ -297,30 +296,32 @@ async def test_a_subscriber_that_lost_records_is_told(world: World, monkeypatch:
 
 
 async def test_a_token_of_another_query_is_refused(world: World) -> None:
-    follow = await follow_changelog(world.topic(CHANGELOG), selection(), CONTEXT)
+    follow = await follow_topic(FollowChangelog, world.topic(CHANGELOG), selection(), CONTEXT)
     world.write(("a", 1))
     (change,) = await take(follow, 1)
     await follow.aclose()
     with pytest.raises(MillpondError) as caught:
-        await follow_changelog(world.topic(CHANGELOG), selection(at_least(1)), CONTEXT, resume=change.token)
+        await follow_topic(
+            FollowChangelog, world.topic(CHANGELOG), selection(at_least(1)), CONTEXT, resume=change.token
+        )
     assert caught.value.name == "INVALID_TOKEN"
     assert world.hub.tails == 0
 
 
 async def test_a_token_from_before_a_truncation_has_expired(world: World) -> None:
-    follow = await follow_stream(world.topic(STREAM), selection(), CONTEXT)
+    follow = await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT)
     world.log.produce("visits", [replace(upsert("a", n), partition=0) for n in range(5)])
     first, *_ = await take(follow, 5)
     await follow.aclose()
     world.log.truncate("visits", 0, 3)
     with pytest.raises(MillpondError) as caught:
-        await follow_stream(world.topic(STREAM), selection(), CONTEXT, resume=first.token)
+        await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT, resume=first.token)
     assert caught.value.name == "TOKEN_EXPIRED"
 
 
 async def test_a_missing_topic_is_named(world: World) -> None:
     with pytest.raises(MillpondError) as caught:
-        await follow_stream(world.topic(replace(STREAM, topic="none")), selection(), CONTEXT)
+        await follow_topic(FollowStream, world.topic(replace(STREAM, topic="none")), selection(), CONTEXT)
     assert caught.value.name == "TOPIC_NOT_FOUND"
     assert world.hub.tails == 0
 
@@ -329,8 +330,8 @@ async def test_a_missing_topic_is_named(world: World) -> None:
 async def test_disconnects_lose_and_repeat_nothing(world: World, seed: int) -> None:
     """One subscriber listens throughout, another goes and comes back with its last token, at random."""
     dice = random.Random(seed)
-    whole = await follow_changelog(world.topic(CHANGELOG), selection(), CONTEXT)
-    broken = await follow_changelog(world.topic(CHANGELOG), selection(), CONTEXT)
+    whole = await follow_topic(FollowChangelog, world.topic(CHANGELOG), selection(), CONTEXT)
+    broken = await follow_topic(FollowChangelog, world.topic(CHANGELOG), selection(), CONTEXT)
     found: list[Change] = []
     written = 0
     for _ in range(40):
@@ -340,7 +341,9 @@ async def test_disconnects_lose_and_repeat_nothing(world: World, seed: int) -> N
         found += await take(broken, dice.randrange(written - len(found) + 1)) if written > len(found) else []
         if found and dice.random() < 0.4:
             await broken.aclose()
-            broken = await follow_changelog(world.topic(CHANGELOG), selection(), CONTEXT, resume=found[-1].token)
+            broken = await follow_topic(
+                FollowChangelog, world.topic(CHANGELOG), selection(), CONTEXT, resume=found[-1].token
+            )
     found += await take(broken, written - len(found)) if written > len(found) else []
     expected = await take(whole, written)
     assert per_key(found) == per_key(expected)
@@ -439,4 +442,149 @@ async def test_a_client_that_stops_in_the_rows_goes_on_where_it_was(
         ("snapshot_end",),
     ]
     await nothing_more(follow)
+    await follow.aclose()
+
+
+class BrokenLog(MemoryLog):
+    """Its readers fail while `fault` is there."""
+
+    fault: Exception | None = None
+
+    def read(self, topic: str, offsets: Any) -> Any:
+        reader = super().read(topic, offsets)
+        poll = reader.poll
+
+        def failing(max_records: int, timeout: float) -> list[Any]:
+            if self.fault is not None:
+                raise self.fault
+            return poll(max_records, min(timeout, 0.01))
+
+        reader.poll = failing  # type: ignore[method-assign]
+        return reader
+
+
+@pytest.mark.parametrize(
+    ("fault", "name"),
+    [
+        (MillpondError("STORE_LOGIN_FAILED", store="s", reason="no"), "STORE_LOGIN_FAILED"),
+        (RuntimeError("what the client threw"), "INTERNAL"),
+        (KeyError(3), "INTERNAL"),
+    ],
+)
+async def test_a_reader_that_fails_ends_its_subscribers_and_the_next_begins_anew(fault: Exception, name: str) -> None:
+    log, hub = BrokenLog(), Hub()
+    log.create("visits")
+    topic = Topic(hub, log, STREAM)
+    follows = [await follow_topic(FollowStream, topic, selection(), CONTEXT) for _ in range(2)]
+    log.fault = fault
+    for follow in follows:
+        with pytest.raises(MillpondError) as caught:
+            await take(follow, 1)
+        assert caught.value.name == name
+    assert hub.tails == 0
+    log.fault = None
+    late = await follow_topic(FollowStream, topic, selection(), CONTEXT)
+    for follow in follows:
+        await follow.aclose()
+    log.produce("visits", [upsert("a", 1)])
+    assert brief(await take(late, 1)) == [("insert", "a", 1)]
+    await late.aclose()
+    assert hub.tails == 0
+    await hub.close()
+
+
+async def test_who_joins_a_reader_that_has_failed_is_told(world: World) -> None:
+    follow = await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT)
+    follow._follower._tail._fail(MillpondError("STORE_LOGIN_FAILED", store="s", reason="no"))
+    with pytest.raises(MillpondError) as caught:
+        await take(follow, 1)
+    assert caught.value.name == "STORE_LOGIN_FAILED"
+
+
+def subscribe(world: World, kind: str) -> Any:
+    match kind:
+        case "stream":
+            return follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT)
+        case "changelog":
+            return follow_topic(FollowChangelog, world.topic(CHANGELOG), selection(), CONTEXT)
+        case _:
+            return follow_view(world.topic(VISITS), world.reader, selection(), CONTEXT)
+
+
+KINDS = pytest.mark.parametrize("kind", ["stream", "changelog", "view"])
+
+
+@KINDS
+async def test_subscribers_of_a_relation_that_is_dropped_are_told(world: World, kind: str) -> None:
+    follow = await subscribe(world, kind)
+    if kind == "view":
+        assert brief(await take(follow, 1)) == [("snapshot_end",)]
+    task = asyncio.create_task(take(follow, 1))
+    await asyncio.sleep(0)
+    world.hub.fail("another", dropped(VISITS))
+    world.write(("a", 1))
+    assert len(await asyncio.wait_for(task, 10)) == 1
+    world.hub.fail(VISITS.id, dropped(VISITS))
+    with pytest.raises(MillpondError) as caught:
+        await take(follow, 1)
+    assert caught.value.name == "RELATION_NOT_FOUND"
+    assert world.hub.tails == 0
+
+
+@pytest.mark.parametrize("end", ["dropped", "closed"])
+async def test_a_subscriber_that_waits_for_a_view_s_rows_ends(world: World, end: str) -> None:
+    follow = await subscribe(world, "view")
+    follow._follower.next = {0: 99, 1: 99}  # the store never comes to that
+    task = asyncio.create_task(take(follow, 1))
+    await asyncio.sleep(0)
+    if end == "closed":
+        await follow.aclose()
+        assert await asyncio.wait_for(task, 10) == []
+        return
+    world.hub.fail(VISITS.id, dropped(VISITS))
+    with pytest.raises(MillpondError) as caught:
+        await task
+    assert caught.value.name == "RELATION_NOT_FOUND"
+
+
+async def test_a_view_that_is_dropped_while_it_is_being_built_is_waited_for_no_longer(world: World) -> None:
+    world.folder._opened().reset(VISITS.id)
+    there = [True]
+    topic = Topic(world.hub, world.log, VISITS, lambda: bool(there))
+    task = asyncio.create_task(follow_view(topic, world.reader, selection(), CONTEXT))
+    await asyncio.sleep(0)
+    there.clear()
+    with pytest.raises(MillpondError) as caught:
+        await asyncio.wait_for(task, 10)
+    assert caught.value.name == "RELATION_NOT_FOUND"
+
+
+async def test_a_relation_that_is_dropped_while_a_subscription_begins_leaves_nothing(world: World) -> None:
+    topic = Topic(world.hub, world.log, STREAM, lambda: False)
+    with pytest.raises(MillpondError) as caught:
+        await follow_topic(FollowStream, topic, selection(), CONTEXT)
+    assert caught.value.name == "RELATION_NOT_FOUND"
+    assert world.hub.tails == 0
+
+
+@KINDS
+async def test_closing_the_hub_ends_the_subscribers(world: World, kind: str) -> None:
+    follow = await subscribe(world, kind)
+    rows = 1 if kind == "view" else 0
+    task = asyncio.create_task(take(follow, rows + 1))
+    await asyncio.sleep(0.05)
+    await world.hub.close()
+    assert len(await asyncio.wait_for(task, 10)) == rows
+    await follow.aclose()
+
+
+async def test_closing_the_hub_ends_a_subscriber_that_reads_the_topic_itself(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tail, "POLL_RECORDS", 1)
+    world.write(*((f"u{n}", n) for n in range(500)))
+    follow = await follow_topic(FollowStream, world.topic(STREAM), selection(), CONTEXT, start="earliest")
+    assert len(await take(follow, 1)) == 1
+    await world.hub.close()
+    assert len(await take(follow, 500)) < 499
     await follow.aclose()

@@ -258,6 +258,22 @@ def test_a_bad_record_is_counted_and_the_others_are_folded(store: ViewStore, rea
     assert view.problem.startswith("visits[0]@1: ")
 
 
+def test_a_bad_record_is_counted_once_however_often_its_batch_is_written(
+    store: ViewStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded(store)
+    batch = [at(0, upsert("a", 1)), Record("visits", 0, 1, 1, b"bad", b"null")]
+    with monkeypatch.context() as patch:
+        full = sqlite3.OperationalError("database or disk is full")
+        patch.setattr(store, "_write_offsets", lambda view, offsets: (_ for _ in ()).throw(full))
+        for _ in range(3):
+            with pytest.raises(MillpondError):
+                store.fold(VISITS.id, batch)
+    assert store.views[VISITS.id].undecodable == 0
+    store.fold(VISITS.id, batch)
+    assert store.views[VISITS.id].undecodable == 1
+
+
 def test_a_record_without_a_key_is_counted(store: ViewStore) -> None:
     loaded(store)
     store.fold(VISITS.id, [Record("visits", 0, 0, 1, None, b"{}")])

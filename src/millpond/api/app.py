@@ -23,14 +23,14 @@ from millpond.api.deltastream.sessions import Sessions
 from millpond.api.deltastream.statements import Statements, StatementStatus
 from millpond.api.deltastream.subscriptions import Subscriptions
 from millpond.api.demo import demo_routes
-from millpond.api.faults import fault, internal
+from millpond.api.faults import fault
 from millpond.api.guard import Guard
 from millpond.api.live import Stopping
 from millpond.api.metrics import MetricsPage, RequestMetrics, SampleCollector, Samples
 from millpond.api.status import Health, Page, Version
 from millpond.api.stream import Stream
 from millpond.config import Settings
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, internal
 from millpond.serve.answers import Engine
 
 STATEMENTS: Final = "/v2/statements"

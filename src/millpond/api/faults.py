@@ -5,15 +5,12 @@ An error of SQL is not one of these: it is a 200 with an `sqlState` (see `deltas
 
 from __future__ import annotations
 
-import logging
 import uuid
 from typing import Final
 
 import orjson
 
 from millpond.errors import MillpondError
-
-log = logging.getLogger(__name__)
 
 HTTP_STATUS: Final = {
     "MALFORMED_REQUEST": 400,
@@ -33,12 +30,3 @@ def fault(error: MillpondError) -> tuple[int, bytes]:
     reference = error.params.get("reference") or uuid.uuid4().hex
     body = orjson.dumps({"message": str(error), "traceID": reference})
     return HTTP_STATUS.get(error.name, 400), body
-
-
-def internal(error: BaseException) -> MillpondError:
-    """`error`, which nobody foresaw, as INTERNAL: logged in full, told by a reference only."""
-    if isinstance(error, MillpondError):
-        return error
-    reference = uuid.uuid4().hex[:12]
-    log.error("unexpected error %s", reference, exc_info=error)
-    return MillpondError("INTERNAL", reason=f"an unexpected {type(error).__name__}", reference=reference)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
 from typing import Final
 
@@ -72,10 +73,16 @@ class SampleCollector(Collector):
 
 
 class MetricsPage:
-    """GET /metrics as a raw ASGI endpoint."""
+    """GET /metrics as a raw ASGI endpoint.
+
+    The samples ask the stores, which may take long: in a thread, so that nobody else waits, one scrape at a time.
+    """
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
+        self._one = asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await respond(send, 200, generate_latest(self._registry), CONTENT_TYPE_LATEST.encode())
+        async with self._one:
+            page = await asyncio.to_thread(generate_latest, self._registry)
+        await respond(send, 200, page, CONTENT_TYPE_LATEST.encode())

@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from millpond import __version__
 from millpond.api.asgi import respond
-from millpond.api.faults import internal
+from millpond.errors import internal
 from millpond.serve.answers import Engine
 
 

@@ -20,9 +20,9 @@ from millpond.api.deltastream.encoding import RowEncoder
 from millpond.api.deltastream.envelope import column_json, context_json, shape
 from millpond.api.deltastream.requests import StatementRequest, read_request
 from millpond.api.deltastream.running import Runner
-from millpond.api.faults import fault, internal
+from millpond.api.faults import fault
 from millpond.api.live import Answers, Pump, Stopping, abandon, until
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, internal
 from millpond.serve.answers import Answer, Change, Subscription
 
 HEARTBEAT_SECONDS: Final = 10.0

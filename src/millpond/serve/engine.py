@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -40,10 +41,13 @@ from millpond.views.supervisor import Supervisor
 
 SUMMARY = tuple(Column(name, VARCHAR) for name in ("Type", "Name", "Command", "Summary", "Path"))
 """The one row that a statement with effects answers; Path is a JSON array."""
+LOOKS = (st.List, st.Describe, st.Use, st.Set, st.Explain, st.CanI)
+"""Statements that change nothing on the server: they wait for no other statement."""
+LOOK_THREADS = 4
 
 
 class StreamEngine:
-    """Executes statements. Statements with effects run one at a time; queries run side by side."""
+    """Executes statements. Statements with effects run one at a time; queries and looks run side by side."""
 
     def __init__(
         self,
@@ -61,8 +65,9 @@ class StreamEngine:
         self.reader = ViewReader(views.path)
         self.pulling = Pulling(catalog, queries, self.reader, self.facts, views.progress)
         self.following = Following(catalog, connections, self.reader)
-        self.runner = Runner(catalog, queries, views, connections.log, connections.check)
+        self.runner = Runner(catalog, queries, views, connections.log, connections.check, self.following.end)
         self.threads = ThreadPoolExecutor(settings.pull_threads, thread_name_prefix="pull")
+        self.looks = ThreadPoolExecutor(LOOK_THREADS, thread_name_prefix="look")
         self.effects = ThreadPoolExecutor(1, thread_name_prefix="statement")
 
     async def execute(
@@ -110,7 +115,8 @@ class StreamEngine:
             return await self.following.query(statement, context, resume)
         if isinstance(statement, st.PrintEntity):
             return await self.following.entity(statement, context)
-        return await loop.run_in_executor(self.effects, self._statement, statement, context, files)
+        threads = self.looks if isinstance(statement, LOOKS) else self.effects
+        return await loop.run_in_executor(threads, self._statement, statement, context, files)
 
     def pull(self, sql: str, context: SessionContext) -> Answer | None:
         """The answer of a cheap pull query that was planned before; None: then use `execute`."""
@@ -233,10 +239,11 @@ class StreamEngine:
     def close(self) -> None:
         """Stop answering; what runs below is stopped by its owner."""
         self.threads.shutdown(wait=False, cancel_futures=True)
+        self.looks.shutdown(wait=False, cancel_futures=True)
         self.effects.shutdown(wait=False, cancel_futures=True)
         self.reader.close()
 
 
 def _summary(planned: Planned) -> tuple[str, str, str, str, str]:
-    path = "[" + ", ".join('"' + p.replace('"', '\\"') + '"' for p in planned.path) + "]"
+    path = json.dumps(planned.path, ensure_ascii=False)
     return planned.type, planned.name, planned.command, planned.summary, path

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 
-from millpond.catalog.model import RelationKind, SessionContext
+from millpond.catalog.model import Relation, RelationKind, SessionContext
 from millpond.catalog.names import resolve_store
 from millpond.catalog.reader import CatalogReader
 from millpond.plan.explain import show
@@ -12,7 +14,7 @@ from millpond.plan.planner import entity_topic, parts
 from millpond.plan.push import PushPlan, plan_push
 from millpond.serve.answers import Change, Subscription
 from millpond.serve.evaluate import select
-from millpond.serve.push import Topic, follow_changelog, follow_stream, ingested_of
+from millpond.serve.push import FollowChangelog, FollowStream, Topic, dropped, follow_topic, ingested_of
 from millpond.serve.push_view import follow_view
 from millpond.serve.tail import Follower, Hub
 from millpond.sql import statements as st
@@ -30,20 +32,31 @@ class Following:
     def __init__(self, catalog: CatalogReader, connections: Connections, reader: ViewReader) -> None:
         self.catalog, self.connections, self.reader = catalog, connections, reader
         self.hub = Hub()
+        self.loop: asyncio.AbstractEventLoop | None = None
+        """The one that the subscriptions live on, once there are any."""
 
     async def query(self, query: st.Query, context: SessionContext, resume: str | None) -> Subscription:
         """Follow a relation from now on, or from a token. Raises what `plan_push` and `serve.push` raise."""
+        self.loop = asyncio.get_running_loop()
         plan = plan_push(query, self.catalog, context)
         selection = select(plan.relation.columns, plan.columns, plan.exprs, plan.condition)
-        topic = Topic(self.hub, self.connections.log(plan.relation.store), plan.relation)
-        if plan.relation.kind is RelationKind.VIEW:
+        relation, start = plan.relation, plan.starting_position
+        topic = Topic(self.hub, self.connections.log(relation.store), relation, lambda: self._exists(relation.id))
+        if relation.kind is RelationKind.VIEW:
             found: Subscription = await follow_view(topic, self.reader, selection, context, resume=resume)
-        elif plan.relation.kind is RelationKind.CHANGELOG:
-            start = plan.starting_position
-            found = await follow_changelog(topic, selection, context, start=start, resume=resume)
         else:
-            found = await follow_stream(topic, selection, context, start=plan.starting_position, resume=resume)
+            kind = FollowChangelog if relation.kind is RelationKind.CHANGELOG else FollowStream
+            found = await follow_topic(kind, topic, selection, context, start=start, resume=resume)
         return found if plan.limit is None else Limited(found, plan.limit)
+
+    def _exists(self, relation_id: str) -> bool:
+        return self.catalog.relation_by_id(relation_id) is not None
+
+    def end(self, relation: Relation) -> None:
+        """End the subscriptions of a relation that was dropped, with RELATION_NOT_FOUND. From any thread."""
+        if self.loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop has gone, and they with it
+                self.loop.call_soon_threadsafe(self.hub.fail, relation.id, dropped(relation))
 
     async def entity(self, statement: st.PrintEntity, context: SessionContext) -> Subscription:
         """The records of a topic as text. Raises TOPIC_NOT_FOUND, STORE_NOT_FOUND."""
@@ -106,9 +119,10 @@ class Limited:
 
     async def changes(self) -> AsyncIterator[Change]:
         left = self.limit
+        if left <= 0:  # no row has to come for it to end
+            await self.aclose()
+            return
         async for change in self.inner.changes():
-            if left <= 0:
-                break
             yield change
             left -= change.op != "snapshot_end"
             if left <= 0:

@@ -1,18 +1,18 @@
 """Push queries: the rows of a relation as they come, each with a token to go on from.
 
-`follow_stream` and `follow_changelog` refuse what can be refused, then return a `Subscription`; so does `follow_view`
-in `push_view`.
+`follow_topic` refuses what can be refused, then returns a `Subscription`; so does `follow_view` in `push_view`.
 """
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from millpond.catalog.model import Relation, SessionContext
+from millpond.clock import now_ms
+from millpond.errors import MillpondError
 from millpond.serve.answers import Change
 from millpond.serve.evaluate import Row, Selection
 from millpond.serve.shown import Shown
@@ -26,11 +26,12 @@ from millpond.views.rows import header_millis
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A relation's topic and who follows it."""
+    """A relation's topic and who follows it. `exists`: whether there still is such a relation."""
 
     hub: Hub
     log: Log
     relation: Relation
+    exists: Callable[[], bool] = lambda: True
 
     async def start(self, position: str) -> dict[int, int]:
         """Offsets of 'latest', 'earliest', or epoch milliseconds as text."""
@@ -48,27 +49,53 @@ class Topic:
         firsts, ends, found = await self.hub.run(
             lambda: (log.first_offsets(name), log.end_offsets(name), log.describe(name))
         )
-        check_not_expired(token, name, firsts, ends, found.config, _now())
+        check_not_expired(token, name, firsts, ends, found.config, now_ms())
         return token
 
     async def follow(self, offsets: Mapping[int, int]) -> Follower:
-        return await self.hub.follow(self.log, self.relation.topic, offsets)
+        """Raises what `Hub.follow` does, and RELATION_NOT_FOUND; a follower fails with that when it is dropped."""
+        follower = await self.hub.follow(self.log, self.relation.topic, offsets, self.relation.id)
+        try:
+            self.check()
+        except MillpondError:
+            follower.close()
+            raise
+        return follower
+
+    def check(self) -> None:
+        """Raises RELATION_NOT_FOUND if it was dropped meanwhile."""
+        if not self.exists():
+            raise dropped(self.relation)
+
+
+def dropped(relation: Relation) -> MillpondError:
+    """What its subscribers are told."""
+    return MillpondError("RELATION_NOT_FOUND", name=relation.name, suggestion="It was dropped while it was followed.")
 
 
 class Follow(ABC):
-    """A push query over a topic. Satisfies `Subscription`; the kinds differ in what they make of a record."""
+    """A push query over a topic. Satisfies `Subscription`; the kinds differ in what they make of a record.
 
-    def __init__(self, topic: Topic, selection: Selection, context: SessionContext, follower: Follower) -> None:
+    `resumed`: it goes on from a token.
+    """
+
+    def __init__(
+        self,
+        topic: Topic,
+        selection: Selection,
+        context: SessionContext,
+        follower: Follower,
+        *,
+        resumed: bool = False,
+    ) -> None:
         self.columns = selection.columns
         self.context = context
-        self.skipped = 0
-        """Records passed over because they do not decode."""
         self._topic = topic
         self._selection = selection
         self._follower = follower
 
     async def changes(self) -> AsyncIterator[Change]:
-        """Changes until `aclose`. Raises SUBSCRIBER_TOO_SLOW, STORE_UNREACHABLE."""
+        """Changes until `aclose`. Raises SUBSCRIBER_TOO_SLOW, STORE_UNREACHABLE, RELATION_NOT_FOUND."""
         try:
             async for batch in self._follower.batches():
                 for change in self._of(batch):
@@ -89,10 +116,7 @@ class Follow(ABC):
             if record.offset < place[record.partition]:
                 continue
             place[record.partition] = record.offset + 1
-            if isinstance(row, UndecodableError):
-                self.skipped += 1
-                continue
-            change = self._change(record, row)
+            change = None if isinstance(row, UndecodableError) else self._change(record, row)
             if change is not None:
                 yield change
         self._follower.pass_(batch)
@@ -102,9 +126,12 @@ class Follow(ABC):
         """What a record means; `row` is None for a delete."""
 
     def _token(self, record: Record) -> str:
-        written_at = record.timestamp if record.timestamp > 0 else _now()
+        written_at = record.timestamp if record.timestamp > 0 else now_ms()
         place = dict(self._follower.next)
         return Token(self._topic.relation.id, self._selection.fingerprint, place, written_at).encode()
+
+
+F = TypeVar("F", bound=Follow)
 
 
 class FollowStream(Follow):
@@ -127,7 +154,7 @@ class FollowChangelog(Follow):
         *,
         resumed: bool = False,
     ) -> None:
-        super().__init__(topic, selection, context, follower)
+        super().__init__(topic, selection, context, follower, resumed=resumed)
         names = [c.name for c in key_columns(topic.relation)]
         self._shown = Shown(selection, by_key=selection.only_uses(names), begun_before=resumed)
 
@@ -164,36 +191,21 @@ def ingested_of(record: Record) -> int | None:
     return header_millis(record.headers) or (record.timestamp if record.timestamp > 0 else None)
 
 
-async def follow_stream(
+async def follow_topic(
+    kind: type[F],
     topic: Topic,
     selection: Selection,
     context: SessionContext,
     *,
     start: str = "latest",
     resume: str | None = None,
-) -> FollowStream:
-    """A stream's rows from `start` (latest, earliest or epoch ms as text) or from a token.
+) -> F:
+    """A stream's rows or a changelog's changes from `start` (latest, earliest or epoch ms as text) or from a token.
 
-    Raises INVALID_TOKEN, TOKEN_EXPIRED, TOPIC_NOT_FOUND, STORE_UNREACHABLE.
+    Raises INVALID_TOKEN, TOKEN_EXPIRED, TOPIC_NOT_FOUND, STORE_UNREACHABLE, RELATION_NOT_FOUND.
     """
     offsets = await _begin(topic, selection, start, resume)
-    return FollowStream(topic, selection, context, await topic.follow(offsets))
-
-
-async def follow_changelog(
-    topic: Topic,
-    selection: Selection,
-    context: SessionContext,
-    *,
-    start: str = "latest",
-    resume: str | None = None,
-) -> FollowChangelog:
-    """A changelog's changes from `start` (latest, earliest or epoch ms as text) or from a token.
-
-    Raises INVALID_TOKEN, TOKEN_EXPIRED, TOPIC_NOT_FOUND, STORE_UNREACHABLE.
-    """
-    offsets = await _begin(topic, selection, start, resume)
-    return FollowChangelog(topic, selection, context, await topic.follow(offsets), resumed=resume is not None)
+    return kind(topic, selection, context, await topic.follow(offsets), resumed=resume is not None)
 
 
 async def _begin(topic: Topic, selection: Selection, start: str, resume: str | None) -> Mapping[int, int]:
@@ -201,7 +213,3 @@ async def _begin(topic: Topic, selection: Selection, start: str, resume: str | N
     if resume is None:
         return await topic.start(start)
     return (await topic.resumed(resume, selection.fingerprint)).offsets
-
-
-def _now() -> int:
-    return int(time.time() * 1000)

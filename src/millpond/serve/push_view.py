@@ -9,11 +9,11 @@ change the place is (O, K), and a token of it resumes without a gap or a repeat.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from millpond.catalog.model import SessionContext
+from millpond.clock import now_ms
 from millpond.serve.answers import Change
 from millpond.serve.evaluate import Selection
 from millpond.serve.push import FollowChangelog, Topic
@@ -29,6 +29,10 @@ FILTERED_PIECE_ROWS = 20_000
 """With a condition a piece may cost a look at every row: fewer, larger pieces."""
 WAIT_SECONDS = 0.02
 """Pause before asking a store again that is being built, or is behind the subscriber."""
+
+
+Piece = tuple[Mapping[int, int], list[tuple[Any, ...]]]
+"""The offsets that rows stand for, and the rows."""
 
 
 class FollowView(FollowChangelog):
@@ -53,20 +57,19 @@ class FollowView(FollowChangelog):
         self._batches = follower.batches()
         self._left: Batch | None = None
         """A batch of which only the part up to a piece's offsets has been delivered."""
-        self._closed = False
 
     async def changes(self) -> AsyncIterator[Change]:
         """See the module. Raises SUBSCRIBER_TOO_SLOW, STORE_UNREACHABLE, VIEW_STORE_*."""
         try:
-            while self._after is not None and not self._closed:
-                offsets, rows = await self._piece()
+            while self._after is not None and (piece := await self._piece()) is not None:
+                offsets, rows = piece
                 async for change in self._until(offsets):
                     yield change
                 for key, ingested, *values in rows:
                     self._shown.add(key)
                     self._after = key
                     yield Change("upsert", tuple(self._decode(values)), self._place(), ingested)
-                if len(rows) < self._limit and not self._closed:
+                if len(rows) < self._limit and not self._follower.closed:
                     self._after = None
                     yield Change("snapshot_end", (), self._place())
             while (batch := await self._next()) is not None:
@@ -75,20 +78,21 @@ class FollowView(FollowChangelog):
         finally:
             await self.aclose()
 
-    async def aclose(self) -> None:
-        self._closed = True
-        await super().aclose()
+    async def _piece(self) -> Piece | None:
+        """The next rows, and the offsets that they stand for: not before what was delivered already.
 
-    async def _piece(self) -> tuple[Mapping[int, int], list[tuple[Any, ...]]]:
-        """The next rows, and the offsets that they stand for: not before what was delivered already."""
-        while True:
+        None if it was closed meanwhile.
+        """
+        while not self._follower.closed:
+            self._follower.check()
             offsets, rows = await self._topic.hub.run(self._read)
             place = self._follower.next
             if offsets and all(offsets.get(p, 0) >= offset for p, offset in place.items()):
                 return offsets, rows
             await asyncio.sleep(WAIT_SECONDS)
+        return None
 
-    def _read(self) -> tuple[Mapping[int, int], list[tuple[Any, ...]]]:
+    def _read(self) -> Piece:
         with self._reader.snapshot(self._topic.relation.id) as (connection, offsets):
             return offsets, connection.execute(self._sql, (self._after, self._limit)).fetchall()
 
@@ -110,7 +114,7 @@ class FollowView(FollowChangelog):
             place = self._follower.next
             if any(place.get(p, 0) < offset for p, offset in left.positions.items()):
                 return left
-        return None if self._closed else await anext(self._batches, None)
+        return None if self._follower.closed else await anext(self._batches, None)
 
     def _change(self, record: Record, row: Any) -> Change | None:
         if self._after is not None and (record.key or b"") > self._after:
@@ -123,7 +127,7 @@ class FollowView(FollowChangelog):
     def _place(self, written_at: int | None = None) -> str:
         """A token of the place; without `written_at` it is of a row that the store holds now."""
         place = dict(self._follower.next)
-        at = written_at or int(time.time() * 1000)
+        at = written_at or now_ms()
         return Token(self._topic.relation.id, self._selection.fingerprint, place, at, self._after).encode()
 
 
@@ -138,7 +142,7 @@ async def follow_view(
     """A view's current rows, then every change; or what came after a token.
 
     Waits until the view has been loaded. Raises INVALID_TOKEN, TOKEN_EXPIRED, TOPIC_NOT_FOUND, STORE_UNREACHABLE,
-    VIEW_STORE_*.
+    VIEW_STORE_*, RELATION_NOT_FOUND.
     """
     token = None if resume is None else await topic.resumed(resume, selection.fingerprint)
     if token is not None and token.after is None:
@@ -150,8 +154,9 @@ async def follow_view(
 
 
 async def ready_offsets(topic: Topic, reader: ViewReader) -> dict[int, int]:
-    """The offsets that the view stands for, once it has been loaded."""
+    """The offsets that the view stands for, once it has been loaded. Raises RELATION_NOT_FOUND."""
     while not (offsets := await topic.hub.run(lambda: reader.offsets(topic.relation.id))):
+        topic.check()
         await asyncio.sleep(WAIT_SECONDS)
     return offsets
 

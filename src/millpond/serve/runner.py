@@ -36,7 +36,10 @@ class Views(Protocol):
 
 
 class Runner:
-    """One `do` for each stage class; it adds to the statement's `Effects` as its own effects happen."""
+    """One `do` for each stage class; it adds to the statement's `Effects` as its own effects happen.
+
+    `dropped` is told of a relation that is gone for good.
+    """
 
     def __init__(
         self,
@@ -45,8 +48,9 @@ class Runner:
         views: Views,
         log: Callable[[str], Log],
         check: Check,
+        dropped: Callable[[Relation], None],
     ) -> None:
-        self.catalog, self.queries, self.views, self.log = catalog, queries, views, log
+        self.catalog, self.queries, self.views, self.log, self.dropped = catalog, queries, views, log, dropped
         self.does: dict[type[sg.Stage], Callable[[Any, Effects], None]] = {
             sg.EnsureTopic: self._ensure_topic,
             sg.DeleteTopic: self._delete_topic,
@@ -140,6 +144,7 @@ class Runner:
 
         effects.undo.append(restore)
         effects.finish += [partial(self.queries.forget, query.id) for query in queries]
+        effects.finish.append(partial(self.dropped, relation))
 
     def _update(self, stage: sg.UpdateRelation, effects: Effects) -> None:
         self.catalog.update_relation(stage.relation)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, internal
 from millpond.stores.protocol import Log, Reader, Record
 
 log = logging.getLogger(__name__)
@@ -45,11 +48,18 @@ class Batch:
 
 
 class Tail:
-    """Follows one topic from now on for its subscribers. Lives on the event loop; reads in a thread."""
+    """Follows one topic from now on for its subscribers. Lives on the event loop; reads in a thread.
 
-    def __init__(self, source: Log, topic: str, ends: Mapping[int, int]) -> None:
+    When it cannot read on, its subscribers fail with the reason, and `failed` is told.
+    """
+
+    def __init__(
+        self, source: Log, topic: str, ends: Mapping[int, int], failed: Callable[[Tail], None] = lambda tail: None
+    ) -> None:
         self.source = source
         self.topic = topic
+        self._failed = failed
+        self._error: MillpondError | None = None
         self.floor = dict(ends)
         """First offset per partition that is still kept."""
         self.reached = dict(ends)
@@ -69,6 +79,8 @@ class Tail:
         """Hand everything that is kept, and all that comes, to a follower."""
         for batch in self._kept:
             follower.take(batch)
+        if self._error is not None:
+            follower.fail(self._error)
         self.subscribers.add(follower)
 
     def leave(self, follower: Follower) -> None:
@@ -81,19 +93,34 @@ class Tail:
 
     def _read(self) -> None:
         """In the thread: what comes goes to the event loop."""
-        reader = self.source.read(self.topic, self.reached)
-        before = dict(self.reached)
         try:
-            while not self._stop.is_set():
-                records = reader.poll(POLL_RECORDS, POLL_SECONDS)
-                positions = reader.positions(self.topic)
-                if records or positions != before:
-                    before = positions
-                    self._loop.call_soon_threadsafe(self._deliver, Batch(records, positions))
+            with closing(self.source.read(self.topic, self.reached)) as reader:
+                self._read_on(reader)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the subscribers must not wait for ever
+            self._hand(self._fail, internal(error))
+
+    def _read_on(self, reader: Reader) -> None:
+        before = dict(self.reached)
+        while not self._stop.is_set():
+            records = reader.poll(POLL_RECORDS, POLL_SECONDS)
+            positions = reader.positions(self.topic)
+            if records or positions != before:
+                before = positions
+                self._hand(self._deliver, Batch(records, positions))
+
+    def _hand(self, call: Callable[[T], None], what: T) -> None:
+        try:
+            self._loop.call_soon_threadsafe(call, what)
         except RuntimeError as error:
             log.debug("the event loop has gone: %s", error)
-        finally:
-            reader.close()
+            self._stop.set()
+
+    def _fail(self, error: MillpondError) -> None:
+        log.warning("the topic %s is followed no longer: %s", self.topic, error.sentence)
+        self._error = error
+        self._failed(self)
+        for follower in tuple(self.subscribers):
+            follower.fail(error)
 
     def _deliver(self, batch: Batch) -> None:
         self.reached = dict(batch.positions)
@@ -114,16 +141,19 @@ class Follower:
     behind, it reads the topic itself at its own pace.
     """
 
-    def __init__(self, hub: Hub, tail: Tail, offsets: Mapping[int, int]) -> None:
+    def __init__(self, hub: Hub, shared: Shared, tail: Tail, offsets: Mapping[int, int], subject: str) -> None:
         self.next = {p: offsets.get(p, 0) for p in tail.reached}
         """Next offset per partition: moved by whoever takes records from `batches`."""
+        self.shared = shared
+        self.subject = subject
+        self.closed = False
         self._hub = hub
         self._tail = tail
+        self._error: MillpondError | None = None
         self._waiting: deque[Batch] = deque()
         self._count = 0
         self._something = asyncio.Event()
         self._overflowed = False
-        self._closed = False
 
     def take(self, batch: Batch) -> None:
         """Called by the tail."""
@@ -140,9 +170,9 @@ class Follower:
     async def batches(self) -> AsyncIterator[Batch]:
         """Batches that may hold records before `next`, which are to be passed over. Ends with `close`.
 
-        Raises SUBSCRIBER_TOO_SLOW if the topic dropped records that were not read yet.
+        Raises SUBSCRIBER_TOO_SLOW if the topic dropped records that were not read yet, and what `fail` was given.
         """
-        while not self._closed:
+        while not self.closed:
             if not self._tail.covers(self.next):
                 async for batch in self._from_topic():
                     yield batch
@@ -158,10 +188,20 @@ class Follower:
 
     def close(self) -> None:
         """Let go of the tail; `batches` ends."""
-        if not self._closed:
-            self._closed = True
+        if not self.closed:
+            self.closed = True
             self._something.set()
-            self._hub.release(self._tail)
+            self._hub.release(self)
+
+    def fail(self, error: MillpondError) -> None:
+        """Have `batches` end with an error, once what is there already was taken."""
+        self._error = copy.copy(error)  # its own: a traceback grows with each raise
+        self._something.set()
+
+    def check(self) -> None:
+        """Raises what `fail` was given."""
+        if self._error is not None:
+            raise self._error
 
     def pass_(self, batch: Batch) -> None:
         """Note that a batch has been taken, up to where it reaches."""
@@ -170,22 +210,24 @@ class Follower:
                 self.next[partition] = offset
 
     async def _from_tail(self) -> AsyncIterator[Batch]:
-        while not self._closed:
+        while not self.closed:
             if self._waiting:
                 batch = self._waiting.popleft()
                 self._count -= len(batch.records)
                 yield batch
-            elif self._overflowed:
+                continue
+            self.check()
+            if self._overflowed:
                 return
-            else:
-                self._something.clear()
-                await self._something.wait()
+            self._something.clear()
+            await self._something.wait()
 
     async def _from_topic(self) -> AsyncIterator[Batch]:
         source, topic = self._tail.source, self._tail.topic
         reader = await self._hub.run(lambda: source.read(topic, self.next))
         try:
-            while not self._closed and not self._tail.covers(self.next):
+            while not self.closed and not self._tail.covers(self.next):
+                self.check()
                 batch = await self._hub.run(lambda: _poll(reader, topic))
                 if any(r.offset > self.next[r.partition] for r in batch.records):
                     await self._check_nothing_lost()
@@ -206,36 +248,58 @@ def _poll(reader: Reader, topic: str) -> Batch:
     return Batch(records, reader.positions(topic))
 
 
+@dataclass(slots=True, eq=False)
+class Shared:
+    """A tail that is being made or there, and how many use it."""
+
+    key: tuple[int, str]
+    task: asyncio.Task[Tail]
+    users: int = 0
+
+
 class Hub:
     """The tails of one event loop. A tail begins with its first subscriber and ends with its last."""
 
     def __init__(self) -> None:
-        self._tails: dict[tuple[int, str], asyncio.Task[Tail]] = {}
-        self._users: dict[tuple[int, str], int] = {}
+        self._tails: dict[tuple[int, str], Shared] = {}
+        self._followers: set[Follower] = set()
         self._workers = ThreadPoolExecutor(WORKERS, thread_name_prefix="push")
+        self._closed = False
 
-    async def follow(self, source: Log, topic: str, offsets: Mapping[int, int]) -> Follower:
+    async def follow(self, source: Log, topic: str, offsets: Mapping[int, int], subject: str = "") -> Follower:
         """A follower of `topic` from `offsets` (next per partition; a missing partition from its beginning).
 
-        Close it. Raises STORE_UNREACHABLE, TOPIC_NOT_FOUND.
+        `subject`: what it is followed for, as in `fail`. Close it. Raises STORE_UNREACHABLE, TOPIC_NOT_FOUND.
         """
         key = (id(source), topic)
-        self._users[key] = self._users.get(key, 0) + 1
+        shared = self._tails.get(key)
+        if shared is None:
+            shared = self._tails[key] = Shared(key, asyncio.create_task(self._start(source, topic)))
+        shared.users += 1
         try:
-            if key not in self._tails:
-                self._tails[key] = asyncio.create_task(self._start(source, topic))
-            return Follower(self, await asyncio.shield(self._tails[key]), offsets)
+            tail = await asyncio.shield(shared.task)
         except BaseException:
-            self._release(key)
+            self._release(shared)
             raise
+        follower = Follower(self, shared, tail, offsets, subject)
+        self._followers.add(follower)
+        return follower
+
+    def fail(self, subject: str, error: MillpondError) -> None:
+        """Have all followers of a subject end with an error."""
+        for follower in self._followers:
+            if follower.subject == subject:
+                follower.fail(error)
 
     async def run(self, call: Callable[[], T]) -> T:
         """Call something that waits for a store or the disk, in a thread."""
-        return await asyncio.get_running_loop().run_in_executor(self._workers, call)
+        workers = None if self._closed else self._workers  # what ends after the hub closes its readers elsewhere
+        return await asyncio.get_running_loop().run_in_executor(workers, call)
 
-    def release(self, tail: Tail) -> None:
+    def release(self, follower: Follower) -> None:
         """One subscriber less."""
-        self._release((id(tail.source), tail.topic))
+        self._followers.discard(follower)
+        self._release(follower.shared)
 
     @property
     def tails(self) -> int:
@@ -243,24 +307,33 @@ class Hub:
         return len(self._tails)
 
     async def close(self) -> None:
-        """End all tails."""
-        for key in list(self._tails):
-            self._end(key)
-        self._workers.shutdown(wait=False, cancel_futures=True)
+        """End all tails; the `batches` of every follower end."""
+        self._closed = True
+        for follower in tuple(self._followers):
+            follower.close()
+        for shared in tuple(self._tails.values()):
+            self._end(shared)
+        self._workers.shutdown(wait=False)
 
     async def _start(self, source: Log, topic: str) -> Tail:
-        return Tail(source, topic, await self.run(lambda: source.end_offsets(topic)))
+        ends = await self.run(lambda: source.end_offsets(topic))
+        return Tail(source, topic, ends, self._forget)
 
-    def _release(self, key: tuple[int, str]) -> None:
-        self._users[key] -= 1
-        if self._users[key] == 0:
-            self._end(key)
+    def _forget(self, tail: Tail) -> None:
+        """A tail that failed: who comes next gets a new one."""
+        shared = self._tails.get((id(tail.source), tail.topic))
+        if shared is not None and shared.task.done() and shared.task.result() is tail:
+            del self._tails[shared.key]
 
-    def _end(self, key: tuple[int, str]) -> None:
-        self._users.pop(key, None)
-        task = self._tails.pop(key, None)
-        if task is not None:
-            task.add_done_callback(_stop_tail)
+    def _release(self, shared: Shared) -> None:
+        shared.users -= 1
+        if shared.users == 0:
+            self._end(shared)
+
+    def _end(self, shared: Shared) -> None:
+        if self._tails.get(shared.key) is shared:
+            del self._tails[shared.key]
+        shared.task.add_done_callback(_stop_tail)
 
 
 def _stop_tail(task: asyncio.Task[Tail]) -> None:

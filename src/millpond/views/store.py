@@ -40,6 +40,12 @@ class View:
     undecodable: int = 0
     problem: str = ""
 
+    def count(self, rows: Rows) -> None:
+        """Note what of a committed batch could not be decoded."""
+        if rows.undecodable:
+            self.undecodable += rows.undecodable
+            self.problem = rows.problem
+
 
 class ViewStore:
     """The writer. One at a time per file, one thread. Every method may raise the VIEW_STORE_* errors.
@@ -147,17 +153,19 @@ class ViewStore:
             reached = self._write(todo, strictly=False)
         except BIND_ERRORS:
             reached = self._write(todo, strictly=True)
-        for (view, _, _), offsets in zip(todo, reached, strict=True):
+        for (view, _, _), (offsets, rows) in zip(todo, reached, strict=True):
             view.offsets = offsets
+            view.count(rows)
 
     def stage(self, relation_id: str, records: Sequence[Record]) -> None:
         """Keep records of a loading view until `finish_load`; all of them, or none after an error."""
         view = self.views[relation_id]
         with self._named():
             try:
-                self._stage.add(view.relation, self._read(view, records, strictly=False))
+                self._stage.add(view.relation, rows := view.reader.read(records, strictly=False))
             except BIND_ERRORS:
-                self._stage.add(view.relation, self._read(view, records, strictly=True))
+                self._stage.add(view.relation, rows := view.reader.read(records, strictly=True))
+        view.count(rows)
 
     def finish_load(self, relation_id: str, offsets: Mapping[int, int]) -> None:
         """Show everything that was staged, which reaches to `offsets`, at once.
@@ -208,11 +216,12 @@ class ViewStore:
 
     def _write(
         self, todo: Sequence[tuple[View, Sequence[Record], Mapping[int, int]]], *, strictly: bool
-    ) -> list[dict[int, int]]:
+    ) -> list[tuple[dict[int, int], Rows]]:
+        """Per view its offsets and rows, which count from now on: it is committed."""
         reached = []
         with self._transaction():
             for view, records, given in todo:
-                rows = self._read(view, records, strictly=strictly)
+                rows = view.reader.read(records, strictly=strictly)
                 if rows.upserts:
                     self._connection.executemany(view.upsert, rows.upserts)
                 if rows.deletes:
@@ -220,15 +229,8 @@ class ViewStore:
                 offsets = {**view.offsets, **_next_offsets(records)}
                 offsets |= {p: max(o, offsets.get(p, 0)) for p, o in given.items()}
                 self._write_offsets(view, offsets)
-                reached.append(offsets)
+                reached.append((offsets, rows))
         return reached
-
-    def _read(self, view: View, records: Sequence[Record], *, strictly: bool) -> Rows:
-        rows = view.reader.read(records, strictly=strictly)
-        if rows.undecodable:
-            view.undecodable += rows.undecodable
-            view.problem = rows.problem
-        return rows
 
     def _write_offsets(self, view: View, offsets: Mapping[int, int]) -> None:
         self._connection.executemany(

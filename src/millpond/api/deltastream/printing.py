@@ -19,9 +19,8 @@ from millpond.api.deltastream.encoding import RowEncoder
 from millpond.api.deltastream.envelope import frame_column_json, shape
 from millpond.api.deltastream.requests import malformed
 from millpond.api.deltastream.subscriptions import Offer, Subscriptions
-from millpond.api.faults import internal
 from millpond.api.live import Pump, Stopping, until
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, internal
 from millpond.serve.answers import Change, Subscription
 
 AUTH_SECONDS: Final = 10.0

@@ -21,9 +21,9 @@ from millpond.api.deltastream.requests import StatementRequest, from_json, malfo
 from millpond.api.deltastream.results import Failed, Outcome, Results, Streaming, written
 from millpond.api.deltastream.running import Runner
 from millpond.api.deltastream.subscriptions import Subscriptions
-from millpond.api.faults import fault, internal
+from millpond.api.faults import fault
 from millpond.catalog.model import SessionContext
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, internal
 from millpond.serve.answers import Answer
 
 PATIENCE_SECONDS: Final = 20.0
