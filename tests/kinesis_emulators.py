@@ -101,6 +101,25 @@ def wait_until_it_answers(url: str) -> None:
     log.close()
 
 
+def split(log: KinesisLog, stream: str) -> None:
+    """The open shard that was made last, in the middle."""
+    shard = next(s for s in reversed(log.shards(stream)) if not s.closed)
+    told = log.client.describe_stream(StreamName=stream)["StreamDescription"]["Shards"]
+    span = next(s["HashKeyRange"] for s in told if s["ShardId"] == shard.id)
+    middle = (int(span["StartingHashKey"]) + int(span["EndingHashKey"])) // 2
+    log.client.split_shard(StreamName=stream, ShardToSplit=shard.id, NewStartingHashKey=str(middle))
+    log._until_active(stream)
+
+
+def merge(log: KinesisLog, stream: str) -> None:
+    """The first two open shards that lie side by side."""
+    told = log.client.describe_stream(StreamName=stream)["StreamDescription"]["Shards"]
+    open_ = [s for s in told if "EndingSequenceNumber" not in s["SequenceNumberRange"]]
+    left, right = sorted(open_, key=lambda s: int(s["HashKeyRange"]["StartingHashKey"]))[:2]
+    log.client.merge_shards(StreamName=stream, ShardToMerge=left["ShardId"], AdjacentShardToMerge=right["ShardId"])
+    log._until_active(stream)
+
+
 @pytest.fixture(scope="session")
 def kinesis_url() -> Iterator[str]:
     """The address of one `kinesis-local` for all tests."""

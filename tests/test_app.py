@@ -33,7 +33,7 @@ class Parts:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.noted: list[str] = []
         self.broken = ""
-        for name, made in (("Broker", self.broker), ("BrokerKeeper", self.keeper)):
+        for name, made in (("Broker", self.broker), ("KinesisEmulator", self.kinesis), ("Keeper", self.keeper)):
             monkeypatch.setattr(app, name, made)
         monkeypatch.setattr(app, "SparkEngine", self.spark)
         monkeypatch.setattr(app, "ThreadPoolExecutor", InOrder)
@@ -68,8 +68,11 @@ class Parts:
         self.note("java")
         return Path("java")
 
-    def keeper(self, broker: Any) -> Any:
-        return Part(self, "keeper")
+    def kinesis(self, *args: Any) -> Any:
+        return Unnoted(uris="http://localhost:2", alive=lambda: True)
+
+    def keeper(self, child: Any, name: str) -> Any:
+        return Unnoted() if isinstance(child, Unnoted) else Part(self, "keeper")
 
     def spark(self, *args: Any) -> Any:
         self.note("spark")
@@ -108,6 +111,17 @@ class Part:
 
     def stop(self) -> None:
         self._parts.note(f"-{self._name}")
+
+
+class Unnoted:
+    """The emulator and its keeper, which nothing waits for."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
 
 
 class FakeSpark(FakeEngine):

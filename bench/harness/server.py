@@ -96,6 +96,8 @@ class EmbeddedServer:
             str(self.port),
             "--kafka-port",
             str(self.kafka_port),
+            "--kinesis-port",
+            "0",
         ]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(

@@ -20,7 +20,10 @@ from millpond.config import Settings
 from millpond.datadir import check_space, claim
 from millpond.embedded import demo as clickstream
 from millpond.embedded.broker import Broker
-from millpond.embedded.keeper import BrokerKeeper
+from millpond.embedded.keeper import Child, Keeper
+from millpond.embedded.kinesis import PROPERTIES as KINESIS_PROPERTIES
+from millpond.embedded.kinesis import SECRETS as KINESIS_SECRETS
+from millpond.embedded.kinesis import KinesisEmulator
 from millpond.errors import MillpondError
 from millpond.jvm.locate import broker_classpath, find_java
 from millpond.plan.nodes import Sink
@@ -58,6 +61,7 @@ class Server:
         self.settings = settings
         self.stack = ExitStack()
         self.broker: Broker | None = None
+        self.kinesis: KinesisEmulator | None = None
         self.spark: Future[SparkEngine] | None = None
         self.end: Callable[[], object] = lambda: None
         """Ends `run` from any thread."""
@@ -72,6 +76,7 @@ class Server:
             stack.callback(self._stop_spark)
             if self.settings.embedded:
                 self._start_broker(stack)
+                self._start_kinesis(stack)
             self._start_engine(stack)
             self.stack = stack.pop_all()
 
@@ -99,16 +104,25 @@ class Server:
             )
             self.broker.start(meanwhile=self._begin_spark)
             stack.callback(self.broker.stop)
-            keeper = BrokerKeeper(self.broker)
-            keeper.start()
-            stack.callback(keeper.stop)
+            self._keep(stack, self.broker, "Kafka broker")
+
+    def _start_kinesis(self, stack: ExitStack) -> None:
+        """It answers a second or two later: nothing waits for it but what reads from it."""
+        self.kinesis = KinesisEmulator(self.settings.data_dir / "kinesis", self.settings.kinesis_port)
+        self.kinesis.start()
+        self._keep(stack, self.kinesis, "Kinesis emulator")
+
+    def _keep(self, stack: ExitStack, child: Child, name: str) -> None:
+        keeper = Keeper(child, name)
+        keeper.start()
+        stack.callback(keeper.stop)
 
     def _start_engine(self, stack: ExitStack) -> None:
         settings = self.settings
         with step("catalog     "):
             self.catalog = Catalog.open(settings.data_dir)
             stack.callback(self.catalog.close)
-            self._register_store()
+            self._register_stores()
         starting = self.spark or self._begin_spark()
         connections = Connections(self.catalog)
         stack.callback(connections.close)
@@ -122,8 +136,9 @@ class Server:
             return replan(query, self.catalog, context)
 
         queries = Queries(self.catalog, spark, connections.log, connections.access, settings, again)
-        alive = self.broker.alive if self.broker else lambda: True
-        self.engine = StreamEngine(self.catalog, queries, connections, spark, views, alive, settings)
+        broker = self.broker.alive if self.broker else lambda: True
+        emulator = self.kinesis.alive if self.kinesis else lambda: True
+        self.engine = StreamEngine(self.catalog, queries, connections, spark, views, broker, settings, emulator)
         stack.callback(self.engine.close)
         stack.callback(queries.stop_all)
         queries.resume_all()
@@ -141,18 +156,24 @@ class Server:
         stack.callback(views.stop)
         return views
 
-    def _register_store(self) -> None:
-        """The store `kafka` follows the broker: its port may differ from start to start."""
+    def _register_stores(self) -> None:
+        """`kafka` and `kinesis` follow what is embedded: their ports may differ from start to start."""
         uris = self.broker.uris if self.broker else self.settings.kafka_uris
-        known = self.catalog.store("kafka")
-        if not uris and known is None:
+        if not uris and self.catalog.store("kafka") is None:
             raise MillpondError("NO_STORE")
-        if uris and (known is None or known.properties.get("uris") != uris):
-            now = int(time.time() * 1000)
-            created = known.created_at if known else now
-            properties = {**(known.properties if known else {}), "uris": uris}
-            store = Store("kafka", "KAFKA", properties, "sysadmin", created, now)
-            (self.catalog.update_store if known else self.catalog.create_store)(store)
+        if uris:
+            self._register("kafka", "KAFKA", {"uris": uris}, {})
+        if self.kinesis:
+            self._register("kinesis", "KINESIS", {"uris": self.kinesis.uris, **KINESIS_PROPERTIES}, KINESIS_SECRETS)
+
+    def _register(self, name: str, kind: str, properties: Mapping[str, str], secrets: Mapping[str, str]) -> None:
+        known = self.catalog.store(name)
+        wanted = {**(known.properties if known else {}), **properties}
+        if known is not None and known.properties == wanted:
+            return
+        now = int(time.time() * 1000)
+        store = Store(name, kind, wanted, "sysadmin", known.created_at if known else now, now)
+        (self.catalog.update_store if known else self.catalog.create_store)(store, dict(secrets))
 
     def run(self, ready: Callable[[str], None]) -> None:
         """Serve HTTP until a signal or `end`; then stop everything. `ready` gets the server's address."""

@@ -84,7 +84,6 @@ def test_sql_follows_a_push_query_to_its_end(server: RunningServer, engine: Fake
         (("sql", "-e", "SELECT 'a"), "STATEMENT_NOT_ENDED"),
         (("sql", "-f", "/nowhere.sql"), "FILE_NOT_READABLE"),
         (("server", "--config", "/nowhere.toml"), "FILE_NOT_READABLE"),
-        (("server", "--kinesis-port", "4567"), "UNSUPPORTED"),
     ],
 )
 def test_an_error_is_one_line_with_its_name(arguments: tuple[str, ...], name: str) -> None:

@@ -54,6 +54,7 @@ def test_a_used_port_is_missing_and_a_free_one_is_not() -> None:
         assert not found.ok
         assert "--port" in found.remedy
         assert not doctor.kafka_port(settings(kafka_port=port)).ok
+        assert not doctor.kinesis_port(settings(kinesis_port=port, embedded=True)).ok
     assert doctor.http_port(settings(port=port)).ok
     assert doctor.http_port(settings(port=0)).ok
 

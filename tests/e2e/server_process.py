@@ -36,6 +36,7 @@ class ServerProcess:
     data_dir: Path
     port: int = field(default_factory=free_port)
     kafka_port: int = field(default_factory=free_port)
+    kinesis_port: int = field(default_factory=free_port)
     environment: dict[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
 
@@ -48,6 +49,10 @@ class ServerProcess:
         return f"127.0.0.1:{self.kafka_port}"
 
     @property
+    def kinesis(self) -> str:
+        return f"http://127.0.0.1:{self.kinesis_port}"
+
+    @property
     def log(self) -> str:
         return (self.data_dir.parent / f"{self.data_dir.name}.log").read_text(errors="replace")
 
@@ -55,6 +60,7 @@ class ServerProcess:
         """Start and wait until /healthz says 200."""
         command = [sys.executable, "-m", "millpond.cli.main", "server", "--embedded"]
         command += ["--data-dir", str(self.data_dir), "--port", str(self.port), "--kafka-port", str(self.kafka_port)]
+        command += ["--kinesis-port", str(self.kinesis_port)]
         with (self.data_dir.parent / f"{self.data_dir.name}.log").open("ab") as out:
             environment = {**os.environ, **self.environment}
             self.process = subprocess.Popen(command, stdout=out, stderr=out, env=environment)

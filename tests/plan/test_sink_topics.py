@@ -63,7 +63,7 @@ def test_a_views_own_topic_needs_no_counts(session: Session) -> None:
 COUNTS = "'topic.partitions' = 1, 'topic.replicas' = 1"
 LETTERS = {
     f"CREATE STREAM a WITH ({COUNTS}) AS SELECT * FROM taps": "kafka",
-    f"CREATE STREAM a WITH ('store' = 'k1', {COUNTS}) AS SELECT * FROM clicks": "kafka",
+    "CREATE STREAM a WITH ('store' = 'k1', 'topic.shards' = 1) AS SELECT * FROM clicks": "kafka",
     "CREATE STREAM a WITH ('store' = 'k2') AS SELECT * FROM taps": "kafka",
     "CREATE STREAM a AS SELECT * FROM clicks WITH ('source.deserialization.error.log.store' = 'k0')": "k0",
 }
@@ -75,9 +75,51 @@ def test_dead_letters_are_kept_in_a_store_of_kafkas(session: Session, sql: str, 
     assert [p.store for p in places] == [store]
 
 
+def test_a_stream_of_kinesis_has_the_shards_of_its_source_or_those_given(session: Session) -> None:
+    sql = "CREATE STREAM copy WITH ('store' = 'k2'{}) AS SELECT * FROM {}"
+    assert topics(session, sql.format("", "taps"))[0][:3] == ("k2", "copy", 8)
+    assert topics(session, sql.format(", 'kinesis.shards' = 3", "clicks"))[0][:3] == ("k2", "copy", 3)
+    with pytest.raises(MillpondError) as caught:
+        session.plan(sql.format("", "clicks"))
+    assert caught.value.name == "MISSING_PROPERTY" and "'topic.shards'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("store", "name"),
+    [
+        ("k1", "topic.partitions"),
+        ("k1", "topic.replicas"),
+        ("k1", "kafka.topic.retention.ms"),
+        ("kafka", "topic.shards"),
+    ],
+)
+def test_properties_of_the_other_kind_of_store_are_refused(session: Session, store: str, name: str) -> None:
+    for sql in (
+        "CREATE STREAM other WITH ('store' = '{}', '{}' = 1) AS SELECT * FROM taps",
+        "CREATE STREAM other (url VARCHAR) WITH ('value.format' = 'json', 'store' = '{}', '{}' = 1)",
+    ):
+        with pytest.raises(MillpondError) as caught:
+            session.plan(sql.format(store, name))
+        assert caught.value.name == "UNSUPPORTED" and f"'{name}'" in str(caught.value)
+
+
+def test_a_changelog_in_kinesis_asks_for_no_compaction(session: Session) -> None:
+    sql = "CREATE CHANGELOG n WITH ('store' = 'k1') AS SELECT url, count(*) AS n FROM taps GROUP BY url"
+    assert stages_of(session.plan(sql), sg.EnsureTopic)[0].config == {}
+
+
+def test_a_views_changelog_lies_where_it_can_be_compacted(session: Session) -> None:
+    sql = "CREATE MATERIALIZED VIEW v{} AS SELECT url, count(*) AS n FROM taps GROUP BY url"
+    with pytest.raises(MillpondError) as caught:
+        session.plan(sql.format(" WITH ('store' = 'k1')"))
+    assert caught.value.name == "UNSUPPORTED"
+    session.context = replace(session.context, store="k1")
+    assert topics(session, sql.format(""))[0][0] == "kafka"
+
+
 def test_a_views_topic_is_a_new_one(session: Session) -> None:
     with pytest.raises(MillpondError) as caught:
-        session.plan("CREATE MATERIALIZED VIEW v WITH ('topic' = 'taps', 'store' = 'k1') AS SELECT url FROM clicks")
+        session.plan("CREATE MATERIALIZED VIEW v WITH ('topic' = 'taps', 'store' = 'k0') AS SELECT url FROM clicks")
     assert caught.value.name == "TOPIC_TAKEN"
 
 

@@ -198,3 +198,5 @@ CREATE SCHEMA_REGISTRY sr WITH ('type' = 'CONFLUENT', 'uris' = 'http://h:8081')
 UPDATE SCHEMA_REGISTRY sr WITH ('confluent.password' = 'x')
 CREATE DESCRIPTOR_SOURCE d WITH ('file' = 'shop.desc')
 DESCRIBE CREATE STORE s WITH ('type' = 'KAFKA', 'uris' = 'h:9092')
+CREATE STREAM pageviews_kafka WITH ('store' = 'kafka_store', 'topic.partitions' = 1, 'topic.replicas' = 1) AS SELECT * FROM pageviews_kinesis
+CREATE STREAM pageviews_kinesis WITH ('store' = 'kinesis_store', 'topic.shards' = 2) AS SELECT * FROM pageviews_kafka

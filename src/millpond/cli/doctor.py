@@ -79,6 +79,12 @@ def kafka_port(settings: Settings) -> Finding:
     return _port("Kafka port", "127.0.0.1", settings.kafka_port, "--kafka-port")
 
 
+def kinesis_port(settings: Settings) -> Finding:
+    if not settings.embedded:
+        return Finding("Kinesis port", True, "comes with the embedded server only", needed=False)
+    return _port("Kinesis port", "127.0.0.1", settings.kinesis_port, "--kinesis-port")
+
+
 def data_dir(settings: Settings) -> Finding:
     """Writable and with room; a folder that is not there yet is judged by where it will be."""
     path = settings.data_dir.absolute()
@@ -116,7 +122,7 @@ def chromium(settings: Settings) -> Finding:
 
 
 CHECKS: Final[tuple[Check, ...]] = (
-    python, java, compiler, jars, http_port, kafka_port, data_dir, memory, store, chromium
+    python, java, compiler, jars, http_port, kafka_port, kinesis_port, data_dir, memory, store, chromium
 )  # fmt: skip
 
 

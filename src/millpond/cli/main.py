@@ -79,6 +79,10 @@ Embedded = Annotated[bool | None, typer.Option("--embedded", help="Run a Kafka b
 Host = Annotated[str | None, typer.Option("--host", help="Address to listen on.")]
 KafkaPort = Annotated[int | None, typer.Option("--kafka-port", help="Port of the embedded broker; 0: a free one.")]
 
+KinesisPort = Annotated[
+    int | None, typer.Option("--kinesis-port", help="Port of the embedded Kinesis emulator; 0: a free one.")
+]
+
 
 @app.command()
 def server(
@@ -87,14 +91,12 @@ def server(
     host: Host = None,
     port: Port = None,
     kafka_port: KafkaPort = None,
-    kinesis_port: Annotated[int | None, typer.Option("--kinesis-port", hidden=True)] = None,
+    kinesis_port: KinesisPort = None,
     config: Config = None,
 ) -> None:
     """Run the server until Ctrl-C or SIGTERM."""
-    if kinesis_port is not None:
-        instead = "Leave the option away; stores of type KAFKA work."
-        raise MillpondError("UNSUPPORTED", feature="The embedded Kinesis emulator", instead=instead)
-    settings = _settings(config, embedded=embedded, data_dir=data_dir, host=host, port=port, kafka_port=kafka_port)
+    ports = {"port": port, "kafka_port": kafka_port, "kinesis_port": kinesis_port}
+    settings = _settings(config, embedded=embedded, data_dir=data_dir, host=host, **ports)
     from millpond.app import run_server
 
     raise typer.Exit(run_server(settings))
@@ -163,10 +165,12 @@ def doctor(
     host: Host = None,
     port: Port = None,
     kafka_port: KafkaPort = None,
+    kinesis_port: KinesisPort = None,
     config: Config = None,
 ) -> None:
     """Say what this machine has, what it lacks and what to do. Exit code 1 if something needed is missing."""
-    settings = _settings(config, embedded=embedded, data_dir=data_dir, host=host, port=port, kafka_port=kafka_port)
+    ports = {"port": port, "kafka_port": kafka_port, "kinesis_port": kinesis_port}
+    settings = _settings(config, embedded=embedded, data_dir=data_dir, host=host, **ports)
     from millpond.cli.doctor import examine
 
     findings = examine(settings)

@@ -54,6 +54,24 @@ CAPABILITIES: dict[tuple[type[Node], Kind], Capability] = {
     (Sink, Kind.APPEND): Capability("own encoder, Kafka sink; a replay skips what is written already"),
     (Sink, Kind.UPSERT): Capability("own encoder, Kafka sink; one record a change, null is a delete"),
 }
+COPY = "CREATE STREAM ... AS SELECT copies a stream into a Kafka store; what reads the copy runs in real time."
+KINESIS_SOURCE = Capability(
+    "Kinesis by a Python data source, own decoder",
+    frozenset({Mode.MICRO_BATCH}),
+    "Kinesis is read by a Python data source.",
+    COPY,
+)
+KINESIS_SINK = Capability(
+    "own encoder, Kinesis by a Python data source; a replay leaves out what is written already",
+    frozenset({Mode.MICRO_BATCH}),
+    "Kinesis is written by a Python data source.",
+    "Write into a Kafka store to have each row in milliseconds.",
+)
+BY_STORE: dict[tuple[type[Node], str], Capability] = {
+    (Scan, "KINESIS"): KINESIS_SOURCE,
+    (Sink, "KINESIS"): KINESIS_SINK,
+}
+"""Where the kind of store decides."""
 
 JOIN_OF_JOIN = "real-time mode cannot run a join of a join."
 """A join begins with a union, and Spark's real-time mode has no operator with state below one."""
@@ -71,7 +89,8 @@ class Verdict:
 
 def capability(node: Node) -> Capability:
     """The table's entry for `node`."""
-    entry = CAPABILITIES[type(node), node.kind]
+    store_type = node.store_type if isinstance(node, Scan | Sink) else ""
+    entry = BY_STORE.get((type(node), store_type)) or CAPABILITIES[type(node), node.kind]
     if isinstance(node, Join) and any(isinstance(below, Join) for side in node.inputs for below in walk(side)):
         return replace(entry, modes=frozenset({Mode.MICRO_BATCH}), reason=JOIN_OF_JOIN, advice=JOIN_FIRST)
     return entry

@@ -14,9 +14,10 @@ from millpond.catalog.dependents import live
 from millpond.catalog.lookup import existing_store
 from millpond.catalog.model import PersistentQuery, QueryState, Relation, RelationKind, SessionContext
 from millpond.catalog.reader import CatalogReader
+from millpond.catalog.store_kinds import STORE_KINDS
 from millpond.errors import MillpondError
 from millpond.plan.assignment import assign
-from millpond.plan.dead_letters import dead_letter_places
+from millpond.plan.dead_letters import LAST_RESORT, dead_letter_places
 from millpond.plan.expressions import Expr
 from millpond.plan.naming import Names, path_of
 from millpond.plan.nodes import Kind, Sink
@@ -38,6 +39,8 @@ def plan_create_as(statement: st.CreateRelationAs, names: Names, topics: TopicLo
     if taken:
         return taken
     given = names.with_store(_sink_properties(statement, kind))
+    if kind is RelationKind.VIEW:
+        given = _with_compacting_store(given, statement, names.reader)
     plan = plan_query(statement.query, names.reader, _starting(names.context, given))
     _check_kind(kind, plan, statement.name)
     relation = derived_relation(kind, home, plan, given)
@@ -91,6 +94,23 @@ def _sink_properties(statement: st.CreateRelationAs, kind: RelationKind) -> dict
     view = kind is RelationKind.VIEW
     what = f"CREATE {'MATERIALIZED VIEW' if view else kind.value.upper()} AS SELECT"
     return read_properties(statement.properties, VIEW if view else SINK, what, prefixes=True)
+
+
+def _with_compacting_store(
+    given: dict[str, Any], statement: st.CreateRelationAs, reader: CatalogReader
+) -> dict[str, Any]:
+    """A view's changelog keeps the last record of each key: where the session's store cannot, it lies in `kafka`."""
+    store = given["store"]
+    if STORE_KINDS[existing_store(reader, store).type].compacts:
+        return given
+    if any(item.key == "store" for item in statement.properties):
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=statement.name.position,
+            feature=f"A materialized view's changelog in the store '{store}'",
+            instead="Name a Kafka store: 'store' = 'kafka'. Its sources may lie anywhere.",
+        )
+    return {**given, "store": existing_store(reader, LAST_RESORT).name}
 
 
 def _starting(context: SessionContext, given: Mapping[str, Any]) -> SessionContext:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from millpond.catalog.lookup import existing_store
 from millpond.catalog.model import RelationKind
 from millpond.errors import MillpondError
 from millpond.plan.naming import Names, column_named, refuse_twice
 from millpond.plan.properties import RELATION, read_properties
-from millpond.plan.relations import created, declared_relation, sink_topic
+from millpond.plan.relations import created, declared_relation
+from millpond.plan.sink_topics import declared_topic
 from millpond.plan.stages import Planned, RegisterRelation
 from millpond.sql import statements as st
 from millpond.types import Column
@@ -29,7 +31,7 @@ def plan_create_relation(statement: st.CreateRelation, names: Names) -> Planned:
     given = names.with_store(read_properties(statement.properties, RELATION, what, prefixes=True))
     _refuse_producer(given, what)
     relation = declared_relation(RelationKind(statement.kind), home, columns, key, given)
-    topic = sink_topic(relation, given.get("topic.partitions"), given.get("topic.replicas"), given)
+    topic = declared_topic(relation, existing_store(names.reader, relation.store).type, given)
     return created((topic, RegisterRelation(relation)), relation)
 
 

@@ -90,6 +90,7 @@ TOPIC = {
     "topic": TEXT,
     "topic.partitions": COUNT,
     "topic.replicas": COUNT,
+    "topic.shards": COUNT,
     "value.format": FORMAT,
     "key.format": FORMAT,
     "key.type": TEXT,
@@ -122,8 +123,6 @@ CONNECTION = ("bootstrap.", "sasl.", "security.", "ssl.")
 """How a producer connects is its store's."""
 
 NOT_YET = {
-    "topic.shards": "Kinesis stores",
-    "kinesis.shards": "Kinesis stores",
     "key.descriptor.name": "Protobuf",
     "value.descriptor.name": "Protobuf",
     "state.ttl.millis": "Dropping state by age",
@@ -134,7 +133,11 @@ NOT_YET = {
 }
 """Known to DeltaStream, not to this server: refused by name."""
 
-ALIASES = {"kafka.partitions": "topic.partitions", "kafka.replicas": "topic.replicas"}
+ALIASES = {
+    "kafka.partitions": "topic.partitions",
+    "kafka.replicas": "topic.replicas",
+    "kinesis.shards": "topic.shards",
+}
 
 
 def read_properties(

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from millpond.catalog.model import PersistentQuery, Relation, RelationKind, SessionContext
 from millpond.errors import MillpondError
 from millpond.plan.query import QueryPlan
-from millpond.plan.stages import EnsureTopic, Planned, Stage
+from millpond.plan.stages import Planned, Stage
 from millpond.plan.timestamps import timestamp_column
 from millpond.sql.parser import parse_type
 from millpond.types import Column, DataType, Field, StructType
@@ -33,9 +33,6 @@ class TopicFacts(Protocol):
 
 TopicLookup = Callable[[str, str], TopicFacts | None]
 """(store, topic) -> its facts, or None if there is no such topic."""
-
-COMPACTED = {"cleanup.policy": "compact", "segment.bytes": str(64 << 20), "segment.ms": str(3_600_000)}
-"""Of a changelog's topic. Only closed segments are compacted: with Kafka's own sizes a small one never would be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,15 +283,6 @@ def _relation(
         updated_at=now,
         properties={k: ",".join(v) if isinstance(v, tuple) else str(v) for k, v in given.items()},
     )
-
-
-def sink_topic(
-    relation: Relation, partitions: int | None, replicas: int | None, given: Mapping[str, Any]
-) -> EnsureTopic:
-    """The relation's topic; that of a changelog or view is compacted if it is made."""
-    compacted = {} if relation.kind is RelationKind.STREAM else COMPACTED
-    settings = {k.removeprefix("kafka.topic."): str(v) for k, v in given.items() if k.startswith("kafka.topic.")}
-    return EnsureTopic(relation.store, relation.topic, partitions, replicas, {**compacted, **settings})
 
 
 LONGEST_TOPIC = 249

@@ -17,6 +17,8 @@ OFFSETS_HEADER = 2
 """Lines of an offsets file before the sources': the format and the batch's settings."""
 NO_OFFSET = "-"
 """What stands for a source that had nothing yet."""
+OURS = "millpond"
+"""How the names of files begin that are not Spark's: the marker, and what sources and sinks of our own keep."""
 KEPT_POSITIONS = 8
 """Sink positions kept in the marker: two would do, the rest forgives a slow observer."""
 
@@ -66,13 +68,13 @@ class Checkpoint:
         return [_offsets({} if line == NO_OFFSET else json.loads(line)) for line in lines]
 
     def discard_uncommitted(self) -> None:
-        """Before the first commit nothing in the folder counts but the marker; Spark refuses what is left over."""
+        """Before the first commit nothing in the folder counts but our own files; Spark refuses what is left over."""
         if self.committed() >= 0 or not self.path.exists():
             return
         for entry in self.path.iterdir():
             if entry.is_dir():
                 shutil.rmtree(entry)
-            elif entry != self.marker_path:
+            elif not entry.name.startswith(OURS):
                 entry.unlink()
 
     def marker(self) -> Marker | None:
@@ -106,8 +108,13 @@ def replay_start(marker: Marker, committed: int) -> Mapping[int, int]:
     return safe[-1] if safe else (marker.positions[0][1] if marker.positions else {})
 
 
-def _offsets(raw: Mapping[str, Mapping[str, int]]) -> dict[str, dict[int, int]]:
-    return {topic: {int(p): int(o) for p, o in parts.items()} for topic, parts in raw.items()}
+def _offsets(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[int, int]]:
+    """Kafka's offsets as they are; of a Kinesis stream how many records of each shard were read."""
+    return {t: {int(p.rpartition("-")[2]): _offset(o) for p, o in parts.items()} for t, parts in raw.items()}
+
+
+def _offset(raw: Any) -> int:
+    return int(raw["count"] if isinstance(raw, dict) else raw)
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -24,10 +24,10 @@ from millpond.plan.capabilities import Mode, verdict
 from millpond.plan.dead_letters import dead_letter_place
 from millpond.plan.nodes import Aggregate, Join, Kind, Sink, scans_of, walk
 from millpond.queries.batch_length import BatchLength
-from millpond.queries.checkpoint import Checkpoint, Marker, replay_start
-from millpond.queries.replay import written_positions
+from millpond.queries.checkpoint import Checkpoint, Marker
+from millpond.queries.sink_position import sink_position
 from millpond.queries.slots import Slots
-from millpond.queries.source_position import ScanPosition, SourcePosition
+from millpond.queries.source_position import SourcePosition, scan_position
 from millpond.spark.run import Engine, Handle, QueryFailed, Run, Trigger, slots_needed
 from millpond.stores.access import StoreAccess
 from millpond.stores.protocol import Log, Offsets
@@ -36,6 +36,8 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
 """Seconds between attempts after a failure: doubling; a broker that is away is tried for ever."""
+AWAY = ("STORE_UNREACHABLE", "STORE_THROTTLED")
+"""Errors of a store that pass by themselves, however long that takes."""
 GIVE_UP_AFTER = 4
 """Failures in a row, none of them the store's, before a query is `errored`."""
 STEADY_SECONDS = 60.0
@@ -93,8 +95,7 @@ class QueryLife:
         self.query, self.plan, self.checkpoint, self.report = query, plan, checkpoint, report
         self.engine, self.access, self.slots = surroundings.engine, surroundings.access, surroundings.slots
         self.settings, self.clock = surroundings.settings, surroundings.clock
-        self.log = surroundings.log(plan.relation.store)
-        """The sink's."""
+        self.sink = sink_position(plan, surroundings.log(plan.relation.store), checkpoint)
         self.status = Status(QueryState.STARTING)
         self.failures = self.attempts = 0
         """In a row; failures that were the store's are not counted among the first."""
@@ -103,7 +104,7 @@ class QueryLife:
         self.thread = threading.Thread(target=self._live, name=f"query-{query.id[:8]}", daemon=True)
         self.source = SourcePosition(
             [
-                ScanPosition(query, scan, surroundings.log(scan.relation.store), self.engine, checkpoint)
+                scan_position(query, scan, surroundings.log(scan.relation.store), self.engine, checkpoint)
                 for scan in scans_of(plan)
             ]
         )
@@ -130,10 +131,7 @@ class QueryLife:
     def rows_out(self) -> int:
         """Records in the sink's topic since the query began. Raises STORE_UNREACHABLE."""
         marker = self.checkpoint.marker()
-        if marker is None:
-            return 0
-        first = marker.positions[0][1] if marker.positions else {}
-        return sum(end - first.get(p, 0) for p, end in self.log.end_offsets(self.plan.relation.topic).items())
+        return 0 if marker is None else self.sink.rows(marker)
 
     # --- again and again ---
 
@@ -158,7 +156,7 @@ class QueryLife:
         reason = _reason(error)
         log = logger.warning if isinstance(error, QueryFailed | MillpondError) else logger.exception
         log("query %s failed: %s", self.query.id, reason)
-        away = isinstance(error, MillpondError) and error.name == "STORE_UNREACHABLE"
+        away = isinstance(error, MillpondError) and error.name in AWAY
         self.failures += 0 if away or not self._reachable() else 1
         if self.failures >= GIVE_UP_AFTER:
             self._set(state=QueryState.ERRORED, error=reason, mode="", mode_reason="")
@@ -170,9 +168,9 @@ class QueryLife:
     def _reachable(self) -> bool:
         try:
             self.source.ends()
-            self.log.end_offsets(self.plan.relation.topic)
+            self.sink.ends()
         except MillpondError as error:
-            return error.name != "STORE_UNREACHABLE"
+            return error.name not in AWAY
         return True
 
     # --- catching up ---
@@ -184,7 +182,7 @@ class QueryLife:
         else:
             self._set(caught_up=True)
         if marker is None:
-            marker = Marker(positions=((-1, self.log.end_offsets(self.plan.relation.topic)),))
+            marker = Marker(positions=((-1, self.sink.ends()),))
             self.checkpoint.write_marker(marker)
             if self._small_backlog():
                 return
@@ -221,9 +219,9 @@ class QueryLife:
         """Tell the skip operator what a stream's sink holds already; a changelog may be written again."""
         if self.plan.kind is not Kind.APPEND:
             return False
-        start = replay_start(marker, self.checkpoint.committed())
-        topic, stopping = self.plan.relation.topic, self.stopping.is_set
-        found = written_positions(self.log, topic, start, self.query.id, stopping)
+        found = self.sink.written(marker, self.query.id, self.stopping.is_set)
+        if found is None:
+            return False
         self.engine.remember_written(self.query.id, found)
         return True
 
@@ -271,7 +269,8 @@ class QueryLife:
         letters = {s.number: dead_letter_place(s, self.plan) for s in scans if s.error_handling == "LOG"}
         names = {self.plan.relation.store, *(s.relation.store for s in scans), *(p.store for p in letters.values())}
         stores = {name: self.access(name) for name in sorted(names)}
-        return Run(self.query.id, stores, dead_letters=letters, starting_offsets=self.source.spark_starts())
+        starts = self.source.spark_starts()
+        return Run(self.query.id, stores, starting_offsets=starts, folder=self.checkpoint.path, dead_letters=letters)
 
     def _watch(self, run: Run, trigger: Trigger, enough: Callable[[], bool] = lambda: False) -> None:
         """Run it on Spark until it ends, is to stop, or `enough`; meanwhile note how far it is."""
@@ -293,7 +292,7 @@ class QueryLife:
     def _note(self, run: Run) -> None:
         """First the sink's end, then the committed batch: see `Marker`."""
         try:
-            ends = self.log.end_offsets(self.plan.relation.topic)
+            ends = self.sink.ends()
         except MillpondError:
             return
         if self.plan.kind is Kind.APPEND:

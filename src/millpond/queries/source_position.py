@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
-from millpond.catalog.model import PersistentQuery
+from millpond.catalog.model import KAFKA_TYPES, PersistentQuery
 from millpond.plan.nodes import Scan, Sink, scans_of
 from millpond.queries.checkpoint import Checkpoint
+from millpond.queries.kinesis_position import KinesisScanPosition
 from millpond.spark.run import Engine
 from millpond.stores.protocol import Log, Offsets
 
@@ -84,10 +86,20 @@ class ScanPosition:
         return sum(max(0, end - done.get(p, 0)) for p, end in ends.items())
 
 
+AnyPosition: TypeAlias = ScanPosition | KinesisScanPosition
+
+
+def scan_position(query: PersistentQuery, scan: Scan, log: Log, engine: Engine, checkpoint: Checkpoint) -> AnyPosition:
+    """For the kind of store that `scan` reads."""
+    if scan.store_type in KAFKA_TYPES:
+        return ScanPosition(query, scan, log, engine, checkpoint)
+    return KinesisScanPosition(scan, query.properties.get(_property(scan)), log, checkpoint)
+
+
 class SourcePosition:
     """Where a query is in all of its topics. Ends are by the number of the scan. Calls may raise STORE_UNREACHABLE."""
 
-    def __init__(self, scans: Sequence[ScanPosition]) -> None:
+    def __init__(self, scans: Sequence[AnyPosition]) -> None:
         self.scans = scans
 
     def spark_starts(self) -> dict[int, str]:

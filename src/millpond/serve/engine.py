@@ -58,9 +58,11 @@ class StreamEngine:
         views: Supervisor,
         broker_alive: Callable[[], bool],
         settings: Settings,
+        emulator_alive: Callable[[], bool] = lambda: True,
     ) -> None:
         self.catalog, self.queries, self.connections, self.spark = catalog, queries, connections, spark
-        self.views, self.broker_alive, self.settings = views, broker_alive, settings
+        self.views, self.settings = views, settings
+        self.broker_alive, self.emulator_alive = broker_alive, emulator_alive
         self.facts = LiveFacts(catalog, queries, connections.log, self._view_report)
         self.reader = ViewReader(views.path)
         self.pulling = Pulling(catalog, queries, self.reader, self.facts, views.progress)
@@ -210,6 +212,7 @@ class StreamEngine:
         """Component -> 'ok' or what is wrong."""
         return {
             "broker": self._broker_health(),
+            "kinesis": "ok" if self.emulator_alive() else "the embedded Kinesis emulator is down",
             "spark": "ok" if self.spark.healthy() else "the JVM does not answer",
             "catalog": "ok",
             "views": self.views.health(),

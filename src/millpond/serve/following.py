@@ -95,7 +95,7 @@ class Printed:
         try:
             async for batch in self._follower.batches():
                 for record in batch.records:
-                    if record.offset >= self._follower.next[record.partition]:
+                    if record.offset >= self._follower.next.get(record.partition, 0):
                         yield _printed(record)
                 self._follower.pass_(batch)
         finally:

@@ -113,7 +113,7 @@ class Follow(ABC):
         rows = batch.made(relation.id, lambda records: decoded(relation, records))
         place = self._follower.next
         for record, row in zip(batch.records, rows, strict=True):
-            if record.offset < place[record.partition]:
+            if record.offset < place.get(record.partition, 0):
                 continue
             place[record.partition] = record.offset + 1
             change = None if isinstance(row, UndecodableError) else self._change(record, row)

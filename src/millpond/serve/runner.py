@@ -102,7 +102,7 @@ class Runner:
                 effects.undo.append(lambda: log.delete(stage.topic))
             return
         for what, wanted, found in (
-            ("partitions", stage.partitions, there.partitions),
+            ("partitions" if there.replicas else "shards", stage.partitions, there.partitions),
             ("replicas", stage.replicas, there.replicas),
         ):
             if wanted is not None and wanted != found:

@@ -229,7 +229,7 @@ class Follower:
             while not self.closed and not self._tail.covers(self.next):
                 self.check()
                 batch = await self._hub.run(lambda: _poll(reader, topic))
-                if any(r.offset > self.next[r.partition] for r in batch.records):
+                if any(r.offset > self.next.get(r.partition, 0) for r in batch.records):
                     await self._check_nothing_lost()
                 yield batch
         finally:

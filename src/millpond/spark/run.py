@@ -32,6 +32,8 @@ class Run:
     real_time: bool = False
     skip_written: bool = False
     """This run may meet rows that were written before a crash: leave them out of the sink."""
+    folder: Path = Path()
+    """The query's checkpoint: sources and sinks of our own keep what must survive with it in files `millpond-*`."""
     dead_letters: Mapping[int, DeadLetterPlace] = field(default_factory=dict)
     """By the number of the scan; one that is not in here keeps none."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -52,6 +53,8 @@ def start_session(settings: Settings, work_dir: Path) -> SparkSession:
     JVM_COMPILE_FAILED, JDK_NOT_FOUND, SPARK_NOT_STARTED."""
     java = find_java()
     os.environ["JAVA_HOME"] = str(java.parent.parent)
+    # Python data sources run in workers: in our Python, which has what they import, not in the first on the path.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     work_dir.mkdir(parents=True, exist_ok=True)
     operators_jar()
     compile_operators()  # nothing to do, unless the sources are newer than the installation

@@ -15,6 +15,7 @@ from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, Kind, Sink
 from millpond.spark.batches import empty_batches, has_timers
 from millpond.spark.codec import encode_key, encode_value, skip_written
 from millpond.spark.expressions import to_spark
+from millpond.spark.kinesis_sink import kinesis_writer
 from millpond.spark.run import Run
 from millpond.spark.source import DELETED, POSITION
 from millpond.stores.formats.records import ROW_KEY
@@ -96,7 +97,7 @@ def _kafka_writer(node: Sink, frame: DataFrame, run: Run) -> DataStreamWriter:
     return writer.options(**{f"kafka.{k}": v for k, v in producer.items()})
 
 
-WRITERS: dict[str, Writer] = dict.fromkeys(KAFKA_TYPES, _kafka_writer)
+WRITERS: dict[str, Writer] = {**dict.fromkeys(KAFKA_TYPES, _kafka_writer), "KINESIS": kinesis_writer}
 """How each type of store is written."""
 
 

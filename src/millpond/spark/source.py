@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millpond.catalog.model import KAFKA_TYPES, Relation
 from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, ROWTIME, TOPIC, Kind, Scan
 from millpond.spark.codec import RECORD, decode
+from millpond.spark.kinesis_source import read_kinesis
 from millpond.spark.run import Run
 from millpond.spark.types import to_spark_type
 from millpond.types import VARCHAR, Column, StructType
@@ -47,7 +48,7 @@ def _read_kafka(spark: SparkSession, scan: Scan, run: Run) -> DataFrame:
     return spark.readStream.format("kafka").options(**options).load()
 
 
-READERS: dict[str, Reader] = dict.fromkeys(KAFKA_TYPES, _read_kafka)
+READERS: dict[str, Reader] = {**dict.fromkeys(KAFKA_TYPES, _read_kafka), "KINESIS": read_kinesis}
 """How each type of store is read."""
 
 

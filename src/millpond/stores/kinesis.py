@@ -186,7 +186,7 @@ class KinesisLog:
             raise MillpondError("STREAM_EXISTS_DIFFERENTLY", topic=topic, there=there, wanted=shards)
 
     def _end(self, topic: str, shard: Shard) -> int:
-        if shard.last is not None and shard.last.isdigit():
+        if shard.last is not None:
             return int(shard.last) + 1
         for seconds in WINDOWS_SECONDS:
             end = self._to_tip(self._cursor_at(topic, shard, int((time.time() - seconds) * 1000)))

@@ -47,6 +47,19 @@ class Batch:
     end: Position
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """At epoch millisecond `at` the oldest record that was still to be read was `behind_ms` old; 0: none was left."""
+
+    at: int
+    behind_ms: int
+
+    @property
+    def read_until(self) -> int:
+        """All that had arrived by this epoch millisecond has been read."""
+        return self.at - self.behind_ms
+
+
 class BatchReader:
     """Reads `stream` of the store with these `properties`. Errors have names. Not for two threads at once."""
 
@@ -87,9 +100,11 @@ class BatchReader:
                 place = places(start).get(shard_id, Place())
                 yield from self._again(shards.get(shard_id), shard_id, replace(place), last - first)
 
-    def behind_ms(self) -> int | None:
-        """The age of the oldest record that is still to be read; None before anything is known."""
-        return self._follower.behind_ms() if self._follower else None
+    def progress(self) -> Progress | None:
+        """How far `next` has read; None before Kinesis has told for every shard."""
+        follower = self._follower
+        behind = follower.behind_ms() if follower and follower.knows_all() else None
+        return None if behind is None else Progress(int(time.time() * 1000), behind)
 
     def close(self) -> None:
         if self._follower:
@@ -169,8 +184,22 @@ def first_position(starting_offsets: str) -> Position:
     return position({f"shardId-{int(n):012d}": place_at(int(offset)) for n, offset in offsets.items()})
 
 
-def note_progress(path: Path, behind_ms: int | None) -> None:
-    """Write for the server how far behind a source is; it cannot be counted in rows."""
+def progress_file(folder: Path, scan: int) -> Path:
+    """Beside a query's checkpoint: how far the scan with this number is."""
+    return folder / f"millpond-scan-{scan}.json"
+
+
+def note_progress(path: Path, told: Progress) -> None:
+    """Write for the server how far behind a source is: Kinesis tells that in time, not in rows."""
     scratch = path.with_suffix(".new")
-    scratch.write_text(json.dumps({"behind_ms": behind_ms, "at": int(time.time() * 1000)}))
+    scratch.write_text(json.dumps({"at": told.at, "behind_ms": told.behind_ms}))
     scratch.replace(path)
+
+
+def noted_progress(path: Path) -> Progress | None:
+    """What was written last; None: nothing yet."""
+    try:
+        told = json.loads(path.read_text())
+        return Progress(int(told["at"]), int(told["behind_ms"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

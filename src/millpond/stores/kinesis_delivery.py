@@ -20,7 +20,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +47,22 @@ class Delivered:
     run: str
     batch: int
     ends: Mapping[str, str]
+    rows: int = 0
+    """Rows of all batches so far."""
+
+
+def delivery_file(folder: Path) -> Path:
+    """Beside a query's checkpoint: what its sink holds."""
+    return folder / "millpond-sink.json"
+
+
+def delivered(file: Path) -> Delivered | None:
+    """What the file says; None: no batch has begun yet."""
+    try:
+        told = json.loads(file.read_text())
+    except FileNotFoundError:
+        return None
+    return Delivered(told["run"], told["batch"], told["ends"], told["rows"])
 
 
 class Delivery:
@@ -59,39 +75,42 @@ class Delivery:
         self.log = KinesisLog(kinesis_settings(properties))
         self.stream, self.file, self.run, self.once = stream, file, run, once
 
-    def write(self, batch: int, rows: Iterable[tuple[bytes | None, bytes | None]]) -> int:
-        """Write the (key, value) pairs of a batch, as far as they are not there yet; how many were written."""
+    def begin(self, batch: int) -> bool:
+        """Before the first row of a batch; False if all of it is written already."""
         noted = self._noted()
         if noted.batch >= batch:
-            return 0
-        tail = StreamTail(self.log.client, self.stream, noted.ends)
-        there: Counter[tuple[str, bytes]] = Counter()
-        if self.once and noted.run not in ("", self.run):
-            there = tail.landed()
-        writer = StreamWriter(self.log.client, self.stream, self.log.store, WRITE_SECONDS, tail.landed)
-        written = 0
-        for _, (shard, sequence) in writer.write(_missing(rows, there)):
-            tail.note(shard, sequence)
-            written += 1
-        self._note(Delivered(self.run, batch, tail.ends()))
-        return written
+            return False
+        self.tail = StreamTail(self.log.client, self.stream, noted.ends)
+        self.there = self.tail.landed() if self.once and noted.run != self.run else Counter()
+        self.batch, self.rows = batch, noted.rows
+        return True
+
+    def put(self, rows: Sequence[tuple[bytes | None, bytes | None]]) -> None:
+        """Write the next (key, value) pairs of the batch, as far as they are not there yet."""
+        writer = StreamWriter(self.log.client, self.stream, self.log.store, WRITE_SECONDS, self.tail.landed)
+        for _, (shard, sequence) in writer.write(_missing(rows, self.there)):
+            self.tail.note(shard, sequence)
+        self.rows += len(rows)
+
+    def finish(self) -> None:
+        """After the last row: the batch is written for good."""
+        self._note(Delivered(self.run, self.batch, self.tail.ends(), self.rows))
 
     def _noted(self) -> Delivered:
         """What the file says; before the first batch of all it is written, with where the stream ends now."""
-        try:
-            told = json.loads(self.file.read_text())
-            return Delivered(told["run"], told["batch"], told["ends"])
-        except FileNotFoundError:
-            tips = self.log.end_offsets(self.stream)
-            ends = {f"shardId-{number:012d}": place_at(offset).after for number, offset in tips.items()}
-            self._note(Delivered("before", -1, ends))
-            return Delivered("", -1, ends)
+        noted = delivered(self.file)
+        if noted is not None:
+            return noted
+        tips = self.log.end_offsets(self.stream)
+        ends = {f"shardId-{number:012d}": place_at(offset).after for number, offset in tips.items()}
+        self._note(Delivered("an earlier one", -1, ends))
+        return Delivered(self.run, -1, ends)
 
-    def _note(self, delivered: Delivered) -> None:
+    def _note(self, noted: Delivered) -> None:
         self.file.parent.mkdir(parents=True, exist_ok=True)
         scratch = self.file.with_suffix(".new")
         with scratch.open("w") as out:
-            json.dump({"run": delivered.run, "batch": delivered.batch, "ends": dict(delivered.ends)}, out)
+            json.dump({"run": noted.run, "batch": noted.batch, "ends": dict(noted.ends), "rows": noted.rows}, out)
             out.flush()
             os.fsync(out.fileno())
         scratch.replace(self.file)

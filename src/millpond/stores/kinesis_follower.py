@@ -69,9 +69,8 @@ class StreamFollower:
 
     def knows_all(self) -> bool:
         """Whether Kinesis has answered for every shard that can be read, and none waits to be found."""
-        return (
-            bool(self.shards) and not self._pending() and all(c.behind_ms is not None for c in self._cursors.values())
-        )
+        told = all(c.behind_ms is not None and not c.more for c in self._cursors.values())
+        return bool(self.shards) and not self._pending() and told
 
     def at_tip(self) -> bool:
         """Whether every shard that can be read has been read as far as Kinesis has told last."""
@@ -98,7 +97,7 @@ class StreamFollower:
     def _pending(self) -> bool:
         """Whether children wait for a cursor, or may be there unknown to us: their parent was open when listed."""
         waiting = {s.id for s in readable(self.shards, self._ended)} - self._cursors.keys()
-        return bool(waiting) or any(shard.last is None and self._ended(shard.id) for shard in self.shards)
+        return bool(waiting) or any(not shard.closed and self._ended(shard.id) for shard in self.shards)
 
     def _look_for_shards(self) -> None:
         if self.clock() < self._list_at:

@@ -22,12 +22,13 @@ MOST_RECORDS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """A shard as ListShards tells it. `last`: its last sequence number, None while it is open."""
+    """A shard as ListShards tells it. `last`: where it ends; None if it is open, or that is unknown."""
 
     id: str
     parents: tuple[str, ...]
     first: str
     last: str | None
+    closed: bool = False
 
     @property
     def number(self) -> int:
@@ -63,12 +64,10 @@ def list_shards(client: Any, stream: str) -> list[Shard]:
 def _shard(raw: Mapping[str, Any]) -> Shard:
     parents = (raw.get("ParentShardId"), raw.get("AdjacentParentShardId"))
     span = raw["SequenceNumberRange"]
-    return Shard(
-        raw["ShardId"],
-        tuple(p for p in parents if p),
-        span["StartingSequenceNumber"],
-        span.get("EndingSequenceNumber"),
-    )
+    first, last = span["StartingSequenceNumber"], span.get("EndingSequenceNumber")
+    # kinesis-local says 2^63 - 1 of every shard that was closed, which lies far before all of its records.
+    known = last if last is not None and int(last) >= int(first) else None
+    return Shard(raw["ShardId"], tuple(p for p in parents if p), first, known, closed=last is not None)
 
 
 def readable(shards: Iterable[Shard], ended: Callable[[str], bool]) -> list[Shard]:
@@ -101,6 +100,8 @@ class ShardCursor:
         """Not before this moment of `clock` the next call."""
         self.behind_ms: int | None = None
         """How old the record is that is read next, as of the last answer; 0 at the tip; None before the first."""
+        self.more = False
+        """Whether the last answer had as many records as were asked for: then its `behind_ms` may say too little."""
         self.failures = 0
         self.moved_to_first = False
         """The place was not there any more: reading went on at the first record that is retained."""
@@ -111,8 +112,9 @@ class ShardCursor:
 
         Raises what does not pass: botocore's errors, for `kinesis_errors.named`.
         """
+        limit = min(most, MOST_RECORDS)
         try:
-            answer = self._ask(min(most, MOST_RECORDS))
+            answer = self._ask(limit)
         except Exception as error:
             if code_of(error) == EXPIRED_ITERATOR:
                 self._iterator = ""
@@ -123,7 +125,7 @@ class ShardCursor:
             self.due = self.clock() + backoff(self.failures)
             return []
         self.failures = 0
-        return self._taken(answer)
+        return self._taken(answer, limit)
 
     def _ask(self, most: int) -> Mapping[str, Any]:
         if not self._iterator:
@@ -131,7 +133,7 @@ class ShardCursor:
         answer: Mapping[str, Any] = self.client.get_records(ShardIterator=self._iterator, Limit=most)
         return answer
 
-    def _taken(self, answer: Mapping[str, Any]) -> list[ShardRecord]:
+    def _taken(self, answer: Mapping[str, Any], limit: int) -> list[ShardRecord]:
         records: list[ShardRecord] = []
         for raw in answer["Records"]:
             arrived = int(raw["ApproximateArrivalTimestamp"].timestamp() * 1000)
@@ -139,11 +141,14 @@ class ShardCursor:
             records += [ShardRecord(raw["SequenceNumber"], key, data, arrived) for key, data in unpacked]
             self.place.after = raw["SequenceNumber"]
         self.place.count += len(records)
-        self.behind_ms = int(answer.get("MillisBehindLatest") or 0)
+        # As many as were asked for: there may be more, also if the last one arrived in the same millisecond.
+        self.more = full = len(answer["Records"]) >= limit
+        self.behind_ms = max(int(answer.get("MillisBehindLatest") or 0), int(full))
         self._iterator = answer.get("NextShardIterator") or ""
         at_tip = not records and self.behind_ms == 0
-        # An emulator may hand out iterators of a closed shard for ever: at its tip it has ended, too.
-        self.place.ended = not self._iterator or (at_tip and self.shard.last is not None)
+        # Emulators: one hands out iterators of a closed shard for ever, so at its tip it has ended, too; another hands
+        # out none although a full answer has left something, so then we look once more.
+        self.place.ended = (not self._iterator and not full) or (at_tip and self.shard.closed)
         self.due = self.clock() + (IDLE_PAUSE_SECONDS if at_tip else PAUSE_SECONDS)
         return records
 

@@ -38,7 +38,10 @@ class NewRecord:
 
 @dataclass(frozen=True, slots=True)
 class TopicDescription:
-    """What a topic is. `config`: every setting in force, as text; `id` differs after it was made anew."""
+    """What a topic is. `config`: every setting in force, as text; `id` differs after it was made anew.
+
+    `replicas` is 0 where the store splits a topic into shards, which `partitions` then counts.
+    """
 
     name: str
     partitions: int
