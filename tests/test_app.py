@@ -79,7 +79,9 @@ class Parts:
         return FakeSpark(self)
 
     def views(self, path: Path, store_of: Callable[[str], tuple[str, Mapping[str, str]]]) -> Any:
-        return Part(self, "views", path=path, progress=lambda i: None, health=lambda: "ok")
+        return Part(
+            self, "views", path=path, progress=lambda i: None, health=lambda: "ok", store_changed=lambda name: None
+        )
 
 
 class InOrder:
