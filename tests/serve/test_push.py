@@ -463,6 +463,12 @@ class BrokenLog(MemoryLog):
         return reader
 
 
+async def fails(subscription: Any, name: str) -> None:
+    with pytest.raises(MillpondError) as caught:
+        await take(subscription, 1)
+    assert caught.value.name == name
+
+
 @pytest.mark.parametrize(
     ("fault", "name"),
     [
@@ -475,17 +481,12 @@ async def test_a_reader_that_fails_ends_its_subscribers_and_the_next_begins_anew
     log, hub = BrokenLog(), Hub()
     log.create("visits")
     topic = Topic(hub, log, STREAM)
-    follows = [await follow_topic(FollowStream, topic, selection(), CONTEXT) for _ in range(2)]
+    first, second = [await follow_topic(FollowStream, topic, selection(), CONTEXT) for _ in range(2)]
     log.fault = fault
-    for follow in follows:
-        with pytest.raises(MillpondError) as caught:
-            await take(follow, 1)
-        assert caught.value.name == name
-    assert hub.tails == 0
+    await fails(first, name)
     log.fault = None
     late = await follow_topic(FollowStream, topic, selection(), CONTEXT)
-    for follow in follows:
-        await follow.aclose()
+    await fails(second, name)
     log.produce("visits", [upsert("a", 1)])
     assert brief(await take(late, 1)) == [("insert", "a", 1)]
     await late.aclose()
