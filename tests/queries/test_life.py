@@ -233,6 +233,17 @@ def test_a_store_that_is_away_is_waited_for(world: World) -> None:
     eventually(lambda: shown(world, query), ("running", "real-time", ""))
 
 
+def test_a_schema_registry_that_is_away_is_waited_for(world: World) -> None:
+    world.produce(1)
+    reason = "io.millpond.SchemaRegistry$Away: The schema registry cannot be asked for schema 7: it answers 503"
+    world.engine.on_start = lambda run: run.fail(reason)
+    query = world.run(VIEW)
+    eventually(lambda: world.life(query).attempts, lambda n: n > 2 * life.GIVE_UP_AFTER)
+    assert (world.query(query).state, world.query(query).error) == (QueryState.RUNNING, reason)
+    world.engine.on_start = ends_at_once(world.log)
+    eventually(lambda: shown(world, query), ("running", "real-time", ""))
+
+
 def test_a_store_that_is_away_at_the_start_is_waited_for(world: World) -> None:
     query = world.run(COPY)
     started(world, "real-time")

@@ -122,9 +122,9 @@ class Relation:
     store: str
     topic: str
     value_format: str
-    """json or primitive."""
+    """json, avro or primitive."""
     key_format: str | None
-    """json or primitive; None: records have no key that Millpond reads or writes."""
+    """json, avro or primitive; None: records have no key that Millpond reads or writes."""
     key_type: DataType | None
     key_columns: tuple[str, ...]
     timestamp_column: str | None

@@ -24,6 +24,7 @@ from millpond.plan.nodes import Kind, Sink
 from millpond.plan.properties import QUERY, SINK, VIEW, read_properties
 from millpond.plan.query import QueryPlan, plan_query
 from millpond.plan.relations import TopicLookup, created, derived_relation
+from millpond.plan.schemas import check_schemas, sink_schemas
 from millpond.plan.sink_topics import new_topic, refuse_feeding_itself
 from millpond.plan.stages import BuildView, EnsureTopic, Planned, RegisterRelation, StartQuery
 from millpond.sql import statements as st
@@ -48,7 +49,8 @@ def plan_create_as(statement: st.CreateRelationAs, names: Names, topics: TopicLo
     query = _query(statement, statement.query, relation, plan, names)
     view = (BuildView(relation),) if kind is RelationKind.VIEW else ()
     topic = new_topic(sink, plan.scans[0], given, topics)
-    stages = (topic, *_dead_letter_topics(sink), RegisterRelation(relation), *view)
+    check_schemas(relation, names.reader)
+    stages = (topic, *_dead_letter_topics(sink), *sink_schemas(sink), RegisterRelation(relation), *view)
     return created((*stages, StartQuery(query, sink)), relation, query)
 
 
@@ -62,7 +64,7 @@ def plan_insert_select(statement: st.InsertSelect, names: Names, topics: TopicLo
     refuse_feeding_itself(sink)
     query = _query(statement, statement.query, relation, plan, names)
     summary = f"query {query.id} writes into '{relation.name}'"
-    stages = (*_dead_letter_topics(sink), StartQuery(query, sink))
+    stages = (*_dead_letter_topics(sink), *sink_schemas(sink), StartQuery(query, sink))
     return Planned(stages, "query", query.id, "INSERT", summary, path_of(relation))
 
 

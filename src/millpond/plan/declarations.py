@@ -11,26 +11,29 @@ from millpond.errors import MillpondError
 from millpond.plan.naming import Names, column_named, refuse_twice
 from millpond.plan.properties import RELATION, read_properties
 from millpond.plan.relations import created, declared_relation
+from millpond.plan.schemas import ColumnLookup, check_schemas, inferred_columns
 from millpond.plan.sink_topics import declared_topic
 from millpond.plan.stages import Planned, RegisterRelation
 from millpond.sql import statements as st
 from millpond.types import Column
 
 
-def plan_create_relation(statement: st.CreateRelation, names: Names) -> Planned:
+def plan_create_relation(statement: st.CreateRelation, names: Names, lookup: ColumnLookup) -> Planned:
     """The topic, then the relation. Raises DUPLICATE_RELATION, DUPLICATE_COLUMN, RESERVED_NAME, BAD_KEY, those of
-    properties."""
+    properties and of `inferred_columns`."""
     home = names.home(statement.name)
     taken = names.taken(home, statement)
     if taken:
         return taken
-    columns = _columns(statement)
-    key = tuple(column_named(columns, i, home.name) for i in statement.primary_key)
-    refuse_twice(statement.primary_key, key)
     what = f"CREATE {statement.kind.upper()}"
     given = names.with_store(read_properties(statement.properties, RELATION, what, prefixes=True))
     _refuse_producer(given, what)
+    _require_key(statement)
+    columns = _columns(statement) or inferred_columns(home.name, given, lookup)
+    key = tuple(column_named(columns, i, home.name) for i in statement.primary_key)
+    refuse_twice(statement.primary_key, key)
     relation = declared_relation(RelationKind(statement.kind), home, columns, key, given)
+    check_schemas(relation, names.reader)
     topic = declared_topic(relation, existing_store(names.reader, relation.store).type, given)
     return created((topic, RegisterRelation(relation)), relation)
 
@@ -39,17 +42,14 @@ def _columns(statement: st.CreateRelation) -> tuple[Column, ...]:
     columns = tuple(
         Column(d.name.text if d.name.quoted else d.name.text.lower(), d.type, d.nullable) for d in statement.columns
     )
-    if not columns:
-        raise MillpondError(
-            "UNSUPPORTED",
-            position=statement.name.position,
-            feature="Columns from a schema registry",
-            instead="List the columns and their types.",
-        )
     refuse_twice([d.name for d in statement.columns], [c.name for c in columns])
     for definition, column in zip(statement.columns, columns, strict=True):
         if column.name.startswith("_"):
             raise MillpondError("RESERVED_NAME", position=definition.name.position, name=column.name)
+    return columns
+
+
+def _require_key(statement: st.CreateRelation) -> None:
     if statement.kind == "changelog" and not statement.primary_key:
         raise MillpondError(
             "BAD_KEY",
@@ -57,7 +57,6 @@ def _columns(statement: st.CreateRelation) -> tuple[Column, ...]:
             reason="a changelog needs a PRIMARY KEY",
             instead="Add PRIMARY KEY (column) to the column list, or CREATE STREAM.",
         )
-    return columns
 
 
 def _refuse_producer(given: Mapping[str, Any], what: str) -> None:

@@ -22,6 +22,7 @@ from millpond.plan.pointing import point
 from millpond.plan.properties import TEXT, read_properties
 from millpond.plan.relations import TopicLookup
 from millpond.plan.rows import entity_topic, plan_insert_entity, plan_insert_values
+from millpond.plan.schemas import ColumnLookup
 from millpond.plan.stages import Planned, RestartQuery, StopQuery, UpdateRelation
 from millpond.plan.stores import (
     plan_create_descriptor_source,
@@ -31,8 +32,13 @@ from millpond.plan.stores import (
     plan_update_store,
 )
 from millpond.sql import statements as st
+from millpond.types import Column
 
 __all__ = ["Planner", "TopicLookup", "entity_topic", "parts", "plan_into"]
+
+
+def _no_columns(store: str, topic: str, part: str) -> tuple[Column, ...]:
+    raise MillpondError("NO_SCHEMA_REGISTRY", store=store, format="avro")
 
 
 class Planner:
@@ -44,13 +50,14 @@ class Planner:
         context: SessionContext,
         topics: TopicLookup,
         files: Files | None = None,
+        columns: ColumnLookup = _no_columns,
     ) -> None:
-        """`files` are those that came with the statement, by name."""
+        """`files` are those that came with the statement, by name; `columns` asks schema registries."""
         self.names = Names(reader, context)
         sent: Files = files or {}
         self.topics = topics
         self.rules: dict[type[st.Statement], Callable[[Any], Planned]] = {
-            st.CreateRelation: lambda s: plan_create_relation(s, self.names),
+            st.CreateRelation: lambda s: plan_create_relation(s, self.names, columns),
             st.CreateRelationAs: lambda s: plan_create_as(s, self.names, topics),
             st.InsertSelect: lambda s: plan_insert_select(s, self.names, topics),
             st.InsertValues: lambda s: plan_insert_values(s, self.names),

@@ -59,9 +59,10 @@ def _names(value: Any) -> tuple[str, ...]:
 
 def _format(value: Any) -> str:
     text = str(value).lower()
-    if text in ("avro", "protobuf"):
-        raise MillpondError("UNSUPPORTED", feature=f"The format '{text}'", instead="Use 'json' or 'primitive'.")
-    if text not in ("json", "primitive"):
+    if text in ("protobuf", "delimited"):
+        instead = "Use 'avro', 'json' or 'primitive'."
+        raise MillpondError("UNSUPPORTED", feature=f"The format '{text}'", instead=instead)
+    if text not in ("json", "avro", "primitive"):
         raise ValueError
     return text
 
@@ -83,7 +84,7 @@ FLAG = PropertyKind(_flag, "TRUE or FALSE")
 POSITION = PropertyKind(_position, "'earliest', 'latest' or a time in epoch milliseconds")
 NAMES = PropertyKind(_names, "column names separated by commas")
 
-FORMAT = PropertyKind(_format, "one of JSON, PRIMITIVE")
+FORMAT = PropertyKind(_format, "one of JSON, AVRO, PRIMITIVE")
 
 TOPIC = {
     "store": TEXT,

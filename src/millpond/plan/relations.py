@@ -128,7 +128,8 @@ def derived_relation(kind: RelationKind, home: Home, plan: QueryPlan, given: Map
     carried = [c for c in plan.columns if c.name not in given.get("value.columns.exclude", ())]
     if "value.format" not in given:
         plain = len(carried) == 1 and carried[0].type.name in PRIMITIVE_VALUES
-        given["value.format"] = source.value_format if plain else "json"
+        inherited = plain or source.value_format != "primitive"
+        given["value.format"] = source.value_format if inherited else "json"
     elif given["value.format"] == "primitive":
         check_primitive_value(carried)
     full = {"timestamp.format": source.timestamp_format, **given}

@@ -19,6 +19,7 @@ from millpond.catalog.model import (
 )
 from millpond.plan.expressions import Expr
 from millpond.plan.nodes import Sink
+from millpond.types import Column
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,15 @@ class DeleteTopic(Stage):
 
     store: str
     topic: str
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterSchema(Stage):
+    """The store's schema registry has the schema of these columns in that subject afterwards."""
+
+    store: str
+    subject: str
+    columns: tuple[Column, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
 """Seconds between attempts after a failure: doubling; a broker that is away is tried for ever."""
-AWAY = ("STORE_UNREACHABLE", "STORE_THROTTLED")
+AWAY = ("STORE_UNREACHABLE", "STORE_THROTTLED", "REGISTRY_UNREACHABLE")
 """Errors of a store that pass by themselves, however long that takes."""
 GIVE_UP_AFTER = 4
 """Failures in a row, none of them the store's, before a query is `errored`."""
@@ -156,7 +156,7 @@ class QueryLife:
         reason = _reason(error)
         log = logger.warning if isinstance(error, QueryFailed | MillpondError) else logger.exception
         log("query %s failed: %s", self.query.id, reason)
-        away = isinstance(error, MillpondError) and error.name in AWAY
+        away = _is_away(error)
         self.failures += 0 if away or not self._reachable() else 1
         if self.failures >= GIVE_UP_AFTER:
             self._set(state=QueryState.ERRORED, error=reason, mode="", mode_reason="")
@@ -314,6 +314,13 @@ class QueryLife:
         if changed != self.status:
             self.status = changed
             self.report(changed)
+
+
+def _is_away(error: Exception) -> bool:
+    """Whether a store or a schema registry did not answer: the engine's own error of that names its class."""
+    if isinstance(error, MillpondError):
+        return error.name in AWAY
+    return isinstance(error, QueryFailed) and "SchemaRegistry$Away" in error.reason
 
 
 def _reason(error: Exception) -> str:

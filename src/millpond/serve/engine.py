@@ -67,7 +67,15 @@ class StreamEngine:
         self.reader = ViewReader(views.path)
         self.pulling = Pulling(catalog, queries, self.reader, self.facts, views.progress)
         self.following = Following(catalog, connections, self.reader)
-        self.runner = Runner(catalog, queries, views, connections.log, connections.check, self.following.end)
+        self.runner = Runner(
+            catalog,
+            queries,
+            views,
+            connections.log,
+            connections.check,
+            self.following.end,
+            connections.schemas,
+        )
         self.threads = ThreadPoolExecutor(settings.pull_threads, thread_name_prefix="pull")
         self.looks = ThreadPoolExecutor(LOOK_THREADS, thread_name_prefix="look")
         self.effects = ThreadPoolExecutor(1, thread_name_prefix="statement")
@@ -158,7 +166,7 @@ class StreamEngine:
         return Answer(SUMMARY, [_summary(planned)], context, planned.summary, planned.command.replace(" ", "_"))
 
     def _plan(self, statement: st.Statement, context: SessionContext, files: Files) -> Planned:
-        return Planner(self.catalog, context, self.connections.topic, files).plan(statement)
+        return Planner(self.catalog, context, self.connections.topic, files, self.connections.columns).plan(statement)
 
     def _explain(self, statement: st.Explain, context: SessionContext, files: Files) -> Answer:
         inner = statement.statement

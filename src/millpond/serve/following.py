@@ -41,7 +41,8 @@ class Following:
         plan = plan_push(query, self.catalog, context)
         selection = select(plan.relation.columns, plan.columns, plan.exprs, plan.condition)
         relation, start = plan.relation, plan.starting_position
-        topic = Topic(self.hub, self.connections.log(relation.store), relation, lambda: self._exists(relation.id))
+        log, schemas = self.connections.log(relation.store), self.connections.schemas(relation.store)
+        topic = Topic(self.hub, log, relation, lambda: self._exists(relation.id), schemas)
         if relation.kind is RelationKind.VIEW:
             found: Subscription = await follow_view(topic, self.reader, selection, context, resume=resume)
         else:

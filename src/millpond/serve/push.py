@@ -21,6 +21,7 @@ from millpond.serve.token import Token, check_not_expired, decode_token
 from millpond.stores.formats.records import key_columns, key_row, value_decoder
 from millpond.stores.formats.undecodable import UndecodableError
 from millpond.stores.protocol import Log, Record
+from millpond.stores.schemas import Schemas
 from millpond.views.rows import header_millis
 
 
@@ -32,6 +33,17 @@ class Topic:
     log: Log
     relation: Relation
     exists: Callable[[], bool] = lambda: True
+    schemas: Schemas | None = None
+    """Of its store, if that has a schema registry."""
+
+    async def prepare(self, batch: Batch) -> None:
+        """Have the schemas of a batch's records at hand before they are decoded here. Raises REGISTRY_UNREACHABLE."""
+        if self.schemas is None or "avro" not in (self.relation.value_format, self.relation.key_format):
+            return
+        unknown = self.schemas.unknown(data for r in batch.records for data in (r.key, r.value))
+        if unknown:
+            fetch = self.schemas.fetch
+            await self.hub.run(lambda: fetch(unknown))
 
     async def start(self, position: str) -> dict[int, int]:
         """Offsets of 'latest', 'earliest', or epoch milliseconds as text."""
@@ -98,6 +110,7 @@ class Follow(ABC):
         """Changes until `aclose`. Raises SUBSCRIBER_TOO_SLOW, STORE_UNREACHABLE, RELATION_NOT_FOUND."""
         try:
             async for batch in self._follower.batches():
+                await self._topic.prepare(batch)
                 for change in self._of(batch):
                     yield change
         finally:
@@ -109,8 +122,8 @@ class Follow(ABC):
 
     def _of(self, batch: Batch) -> Iterator[Change]:
         """The changes of a batch; each moves the place for its token before it is taken."""
-        relation = self._topic.relation
-        rows = batch.made(relation.id, lambda records: decoded(relation, records))
+        relation, schemas = self._topic.relation, self._topic.schemas
+        rows = batch.made(relation.id, lambda records: decoded(relation, records, schemas))
         place = self._follower.next
         for record, row in zip(batch.records, rows, strict=True):
             if record.offset < place.get(record.partition, 0):
@@ -163,22 +176,24 @@ class FollowChangelog(Follow):
         if found is not None:
             self._shown.add(record.key)
             return Change("upsert", found, self._token(record), ingested_of(record))
-        deleted = key_row(self._topic.relation, record.key)
+        deleted = key_row(self._topic.relation, record.key, self._topic.schemas)
         if not self._shown.remove(record.key, deleted, is_delete=row is None):
             return None
         return Change("delete", self._selection.project(deleted), self._token(record), ingested_of(record))
 
 
-def decoded(relation: Relation, records: Sequence[Record]) -> list[Row | UndecodableError | None]:
+def decoded(
+    relation: Relation, records: Sequence[Record], schemas: Schemas | None = None
+) -> list[Row | UndecodableError | None]:
     """The row of each record: None for a delete, the reason for one that does not decode."""
-    decode = value_decoder(relation)
-    return [_decoded(relation, decode, r) for r in records]
+    decode = value_decoder(relation, schemas)
+    return [_decoded(relation, decode, r, schemas) for r in records]
 
 
-def _decoded(relation: Relation, decode: Any, record: Record) -> Row | UndecodableError | None:
+def _decoded(relation: Relation, decode: Any, record: Record, schemas: Schemas | None) -> Row | UndecodableError | None:
     try:
         if record.value is None:
-            key_row(relation, record.key)  # a key that does not decode is found here, once for all
+            key_row(relation, record.key, schemas)  # a key that does not decode is found here, once for all
             return None
         row: Row = decode(record.key, record.value)
     except UndecodableError as error:

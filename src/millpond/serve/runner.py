@@ -19,6 +19,7 @@ from millpond.serve.effects import Effects
 from millpond.serve.store_stages import Check, StoreStages
 from millpond.serve.values import rows_to_records
 from millpond.stores.protocol import Log, NewRecord
+from millpond.stores.schemas import Schemas
 
 
 class Views(Protocol):
@@ -49,11 +50,14 @@ class Runner:
         log: Callable[[str], Log],
         check: Check,
         dropped: Callable[[Relation], None],
+        schemas: Callable[[str], Schemas | None] = lambda store: None,
     ) -> None:
         self.catalog, self.queries, self.views, self.log, self.dropped = catalog, queries, views, log, dropped
+        self.schemas = schemas
         self.does: dict[type[sg.Stage], Callable[[Any, Effects], None]] = {
             sg.EnsureTopic: self._ensure_topic,
             sg.DeleteTopic: self._delete_topic,
+            sg.RegisterSchema: self._register_schema,
             sg.RegisterRelation: self._register,
             sg.UnregisterRelation: self._unregister,
             sg.UpdateRelation: self._update,
@@ -115,6 +119,13 @@ class Runner:
         except MillpondError as error:
             if error.name != "TOPIC_NOT_FOUND":
                 raise
+
+    def _register_schema(self, stage: sg.RegisterSchema, effects: Effects) -> None:
+        """Not undone: a schema that nobody writes by does no harm, and the registry may have had it before."""
+        schemas = self.schemas(stage.store)
+        if schemas is None:
+            raise MillpondError("NO_SCHEMA_REGISTRY", store=stage.store, format="avro")
+        schemas.register(stage.subject, stage.columns)
 
     # --- relations and views ---
 
@@ -204,7 +215,9 @@ class Runner:
     # --- rows and names ---
 
     def _write_rows(self, stage: sg.WriteRows, effects: Effects) -> None:
-        self.log(stage.relation.store).produce(stage.relation.topic, rows_to_records(stage.relation, stage.rows))
+        store = stage.relation.store
+        records = rows_to_records(stage.relation, stage.rows, self.schemas(store))
+        self.log(store).produce(stage.relation.topic, records)
 
     def _write_entity(self, stage: sg.WriteEntity, effects: Effects) -> None:
         key = None if stage.key is None else stage.key.encode()

@@ -8,7 +8,7 @@ from typing import Any
 
 from millpond.catalog.model import Relation
 from millpond.plan.expressions import ColumnRef, Expr
-from millpond.stores.formats.records import check_not_null, encode_key, encode_value, key_columns
+from millpond.stores.formats.records import Codecs, check_not_null, encode_key, encode_value, key_columns
 from millpond.stores.protocol import NewRecord
 from millpond.views.expressions import literal_to_sqlite, to_sqlite
 from millpond.views.functions import register
@@ -34,15 +34,17 @@ def _no_column(reference: ColumnRef) -> str:
     raise AssertionError(f"a constant row uses column {reference.name}")
 
 
-def rows_to_records(relation: Relation, rows: Sequence[Sequence[Expr]]) -> list[NewRecord]:
+def rows_to_records(
+    relation: Relation, rows: Sequence[Sequence[Expr]], schemas: Codecs | None = None
+) -> list[NewRecord]:
     """The records of the rows. Raises VALUE_NOT_ENCODABLE for a NULL in a NOT NULL column."""
-    return [_record(relation, row) for row in evaluate_rows(relation, rows)]
+    return [_record(relation, row, schemas) for row in evaluate_rows(relation, rows)]
 
 
-def _record(relation: Relation, row: tuple[Any, ...]) -> NewRecord:
+def _record(relation: Relation, row: tuple[Any, ...], schemas: Codecs | None) -> NewRecord:
     check_not_null(relation, row)
     by_name = {c.name: v for c, v in zip(relation.columns, row, strict=True)}
     columns = key_columns(relation)
     known = bool(columns) and all(c.name in by_name for c in columns)
-    key = encode_key(relation, [by_name[c.name] for c in columns]) if known else None
-    return NewRecord(key, encode_value(relation, row))
+    key = encode_key(relation, [by_name[c.name] for c in columns], schemas) if known else None
+    return NewRecord(key, encode_value(relation, row, schemas))

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from millpond.errors import MillpondError
 from millpond.plan.dead_letters import DeadLetterPlace
 from millpond.plan.nodes import Sink
 from millpond.stores.access import StoreAccess
+from millpond.stores.registry import RegistryAccess
 
 SHUFFLE_PARTITIONS = 2
 """Tasks after a shuffle: each holds a slot for as long as its query runs; more cores want more."""
@@ -36,6 +38,13 @@ class Run:
     """The query's checkpoint: sources and sinks of our own keep what must survive with it in files `millpond-*`."""
     dead_letters: Mapping[int, DeadLetterPlace] = field(default_factory=dict)
     """By the number of the scan; one that is not in here keeps none."""
+
+    def registry(self, store: str) -> RegistryAccess:
+        """Where the schemas of a store's topics are. Raises NO_SCHEMA_REGISTRY."""
+        found = self.stores[store].registry
+        if found is None:
+            raise MillpondError("NO_SCHEMA_REGISTRY", store=store, format="avro")
+        return found
 
 
 Trigger = Mapping[str, Any]

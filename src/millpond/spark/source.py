@@ -80,6 +80,7 @@ def _decode(columns: Sequence[Column], record_format: str, scan: Scan, run: Run,
         producer=run.stores[letters.store].options if letters else None,
         query_id=run.query_id,
         scan=scan.number,
+        registry=run.registry(scan.relation.store).java_options() if record_format == "avro" else None,
         **options,
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from millpond.catalog.model import KAFKA_TYPES
 from millpond.stores.java_client import java_client_config
+from millpond.stores.registry import RegistryAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +16,16 @@ class StoreAccess:
 
     type: str
     options: Mapping[str, str] = field(default_factory=dict, repr=False)
+    registry: RegistryAccess | None = None
+    """Where the schemas of its topics are."""
 
     @property
     def is_kafka(self) -> bool:
         return self.type in KAFKA_TYPES
 
 
-def store_access(store_type: str, properties: Mapping[str, str]) -> StoreAccess:
+def store_access(store_type: str, properties: Mapping[str, str], registry: RegistryAccess | None = None) -> StoreAccess:
     """`properties` are those of CREATE STORE, secrets among them; a store that is not Kafka's gets them as they are."""
     kind = store_type.upper()
-    return StoreAccess(kind, java_client_config(properties) if kind in KAFKA_TYPES else dict(properties))
+    options = java_client_config(properties) if kind in KAFKA_TYPES else dict(properties)
+    return StoreAccess(kind, options, registry)

@@ -6,12 +6,15 @@ import threading
 from collections.abc import Mapping
 
 from millpond.catalog.catalog import Catalog
-from millpond.catalog.lookup import existing_store
+from millpond.catalog.lookup import existing_registry, existing_store
 from millpond.catalog.model import Store
 from millpond.errors import MillpondError
 from millpond.stores.access import StoreAccess, store_access
 from millpond.stores.connect import open_log
 from millpond.stores.protocol import Log, TopicDescription
+from millpond.stores.registry import RegistryAccess, registry_access
+from millpond.stores.schemas import Schemas, subject_of
+from millpond.types import Column
 
 CHECK_SECONDS = 10.0
 """A person waits for it; a store that answers does so within one."""
@@ -23,7 +26,8 @@ class Connections:
     def __init__(self, catalog: Catalog) -> None:
         self.catalog = catalog
         self.logs: dict[str, tuple[dict[str, str], Log]] = {}
-        self.replaced: list[Log] = []
+        self.registries: dict[str, tuple[RegistryAccess, Schemas]] = {}
+        self.replaced: list[Log | Schemas] = []
         """Queries that run may still hold them, so they are closed at the end."""
         self.lock = threading.Lock()
 
@@ -37,6 +41,35 @@ class Connections:
                 known = self.logs[store] = (properties, open_log(found.type, properties))
             return known[1]
 
+    def schemas(self, store: str) -> Schemas | None:
+        """The schemas of a store's topics; None if it has no schema registry. Raises STORE_NOT_FOUND."""
+        access = self._registry(existing_store(self.catalog, store))
+        if access is None:
+            return None
+        with self.lock:
+            known = self.registries.get(access.name)
+            if known is None or known[0] != access:
+                self.replaced += [known[1]] if known else []
+                known = self.registries[access.name] = (access, Schemas(access))
+            return known[1]
+
+    def columns(self, store: str, topic: str, part: str) -> tuple[Column, ...]:
+        """What the registry says of a topic's keys or values, for the planner.
+
+        Raises NO_SCHEMA_REGISTRY, SUBJECT_NOT_FOUND, SCHEMA_NOT_READABLE, SCHEMA_NOT_AVRO, REGISTRY_*.
+        """
+        schemas = self.schemas(store)
+        if schemas is None:
+            raise MillpondError("NO_SCHEMA_REGISTRY", store=store, format="avro")
+        return schemas.columns(subject_of(topic, part))
+
+    def _registry(self, store: Store) -> RegistryAccess | None:
+        name = store.properties.get("schema_registry.name")
+        if name is None:
+            return None
+        found = existing_registry(self.catalog, name)
+        return registry_access(name, {**found.properties, **self.catalog.registry_secrets(name)})
+
     def check(self, store_type: str, properties: Mapping[str, str]) -> None:
         """Try out a store that is not kept yet. Raises what `Log.check` raises."""
         log = open_log(store_type, properties, CHECK_SECONDS)
@@ -48,7 +81,7 @@ class Connections:
     def access(self, store: str) -> StoreAccess:
         """How a program on the JVM reaches it, with its secrets as they are now. Raises STORE_NOT_FOUND."""
         found, properties = self._store(store)
-        return store_access(found.type, properties)
+        return store_access(found.type, properties, self._registry(found))
 
     def _store(self, name: str) -> tuple[Store, dict[str, str]]:
         found = existing_store(self.catalog, name)
@@ -65,6 +98,8 @@ class Connections:
 
     def close(self) -> None:
         with self.lock:
-            for log in (*self.replaced, *(log for _, log in self.logs.values())):
-                log.close()
-            self.logs, self.replaced = {}, []
+            logs = [log for _, log in self.logs.values()]
+            schemas = [known for _, known in self.registries.values()]
+            for connection in (*self.replaced, *logs, *schemas):
+                connection.close()
+            self.logs, self.registries, self.replaced = {}, {}, []

@@ -22,11 +22,12 @@ def java_client_config(properties: Mapping[str, str]) -> dict[str, str]:
     if security != "PLAINTEXT":
         config["security.protocol"] = security
     if speaks_tls(properties):
-        config |= _tls(properties)
+        config |= tls_config(properties)
     return config | _login(properties)
 
 
-def _tls(properties: Mapping[str, str]) -> dict[str, str]:
+def tls_config(properties: Mapping[str, str]) -> dict[str, str]:
+    """The settings of TLS alone: whom to trust, and one's own certificate."""
     config: dict[str, str] = {}
     if properties.get("tls.ca_cert_file"):
         config |= {"ssl.truststore.type": "PEM", "ssl.truststore.certificates": properties["tls.ca_cert_file"]}

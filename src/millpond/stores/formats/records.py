@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from millpond.catalog.model import Relation, RelationKind
 from millpond.errors import MillpondError
@@ -13,6 +13,15 @@ from millpond.stores.formats.primitive import decode_primitive, encode_primitive
 from millpond.types import BIGINT, INTEGER, Column, StructType
 
 Row: TypeAlias = tuple[Any, ...]
+
+
+class Codecs(Protocol):
+    """What a format with schemas asks of its registry: `millpond.stores.schemas.Schemas`."""
+
+    def decoder(self, columns: tuple[Column, ...]) -> Callable[[bytes], Row]: ...
+
+    def encoder(self, subject: str, columns: tuple[Column, ...]) -> Callable[[Sequence[Any]], bytes]: ...
+
 
 ROW_KEY = (Column("_partition", INTEGER), Column("_offset", BIGINT))
 """The hidden key of a view over a plain stream: where its row came from."""
@@ -40,31 +49,57 @@ def key_columns(relation: Relation) -> tuple[Column, ...]:
     return found
 
 
-def encode_key(relation: Relation, values: Sequence[Any]) -> bytes | None:
+def encode_key(relation: Relation, values: Sequence[Any], schemas: Codecs | None = None) -> bytes | None:
     """The key of a record; `values` are those of `key_columns(relation)`. None if there are no keys."""
     columns = key_columns(relation)
     if not columns or relation.key_format is None:
         return None
     if relation.key_format == "primitive":
         return encode_primitive(columns[0].type, values[0])
-    return encode_json(values, columns, relation.timestamp_format)
+    return _encode(relation, "key", relation.key_format, columns, values, schemas)
 
 
-def decode_key(relation: Relation, data: bytes) -> Row:
+def decode_key(relation: Relation, data: bytes, schemas: Codecs | None = None) -> Row:
     """The values of `key_columns(relation)`. Raises UndecodableError."""
     columns = key_columns(relation)
     if relation.key_format == "primitive":
         return (decode_primitive(columns[0].type, data),) if columns else ()
-    return json_decoder(columns)(data) if columns else ()
+    return _decoder(relation, relation.key_format, columns, schemas)(data) if columns else ()
 
 
-def encode_value(relation: Relation, row: Sequence[Any]) -> bytes | None:
+def encode_value(relation: Relation, row: Sequence[Any], schemas: Codecs | None = None) -> bytes | None:
     """The value of a record; `row` holds all columns of the relation in order."""
     if relation.value_format == "primitive":
         return encode_primitive(relation.columns[0].type, row[0])
     left_out = excluded(relation)
     kept = [(c, v) for c, v in zip(relation.columns, row, strict=True) if c.name not in left_out]
-    return encode_json([v for _, v in kept], tuple(c for c, _ in kept), relation.timestamp_format)
+    columns, values = tuple(c for c, _ in kept), [v for _, v in kept]
+    return _encode(relation, "value", relation.value_format, columns, values, schemas)
+
+
+def _encode(
+    relation: Relation,
+    part: str,
+    record_format: str,
+    columns: tuple[Column, ...],
+    values: Sequence[Any],
+    schemas: Codecs | None,
+) -> bytes:
+    if record_format == "avro":
+        return _known(relation, schemas).encoder(f"{relation.topic}-{part}", columns)(values)
+    return encode_json(values, columns, relation.timestamp_format)
+
+
+def _decoder(
+    relation: Relation, record_format: str | None, columns: tuple[Column, ...], schemas: Codecs | None
+) -> Callable[[bytes], Row]:
+    return _known(relation, schemas).decoder(columns) if record_format == "avro" else json_decoder(columns)
+
+
+def _known(relation: Relation, schemas: Codecs | None) -> Codecs:
+    if schemas is None:
+        raise MillpondError("NO_SCHEMA_REGISTRY", store=relation.store, format="avro")
+    return schemas
 
 
 def check_not_null(relation: Relation, row: Sequence[Any]) -> None:
@@ -74,34 +109,34 @@ def check_not_null(relation: Relation, row: Sequence[Any]) -> None:
             raise MillpondError("VALUE_NOT_ENCODABLE", value="NULL", type=str(column.type), column=column.name)
 
 
-def value_decoder(relation: Relation) -> Callable[[bytes | None, bytes], Row]:
+def value_decoder(relation: Relation, schemas: Codecs | None = None) -> Callable[[bytes | None, bytes], Row]:
     """(key, value) -> the row of all columns, some of them perhaps from the key. Raises UndecodableError."""
     if relation.value_format == "primitive":
         type_ = relation.columns[0].type
         return lambda key, value: (decode_primitive(type_, value),)
     left_out = excluded(relation)
-    decode = json_decoder(value_columns(relation))
+    decode = _decoder(relation, relation.value_format, value_columns(relation), schemas)
     if not left_out:
         return lambda key, value: decode(value)
-    return _joined(relation, decode, left_out)
+    return _joined(relation, decode, left_out, schemas)
 
 
 def _joined(
-    relation: Relation, decode: Callable[[bytes], Row], left_out: frozenset[str]
+    relation: Relation, decode: Callable[[bytes], Row], left_out: frozenset[str], schemas: Codecs | None
 ) -> Callable[[bytes | None, bytes], Row]:
     names = [c.name for c in key_columns(relation)]
 
     def read(key: bytes | None, value: bytes) -> Row:
-        from_key = dict(zip(names, decode_key(relation, key), strict=True)) if key is not None else {}
+        from_key = dict(zip(names, decode_key(relation, key, schemas), strict=True)) if key is not None else {}
         rest = iter(decode(value))
         return tuple(from_key.get(c.name) if c.name in left_out else next(rest) for c in relation.columns)
 
     return read
 
 
-def key_row(relation: Relation, key: bytes | None) -> Row:
+def key_row(relation: Relation, key: bytes | None, schemas: Codecs | None = None) -> Row:
     """A deleted row: the key's columns, others None. Raises UndecodableError."""
     if key is None:
         return (None,) * len(relation.columns)
-    known = dict(zip((c.name for c in key_columns(relation)), decode_key(relation, key), strict=True))
+    known = dict(zip((c.name for c in key_columns(relation)), decode_key(relation, key, schemas), strict=True))
     return tuple(known.get(c.name) for c in relation.columns)

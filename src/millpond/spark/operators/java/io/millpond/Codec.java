@@ -2,6 +2,7 @@ package io.millpond;
 
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -23,6 +24,7 @@ public final class Codec {
    *
    * @param schema all declared columns, as Spark's JSON of a struct
    * @param scan number of the scan in its plan
+   * @param registry how to reach the schema registry; empty for a format without schemas
    * @param record the record's key, value, topic, partition and offset
    */
   public static Column decode(
@@ -32,21 +34,33 @@ public final class Codec {
       boolean ofKey,
       int scan,
       BadRecords badRecords,
+      Map<String, String> registry,
       List<Column> record) {
     StructType struct = struct(schema);
     Set<String> names = new HashSet<>(needed);
-    RecordForm form = format.equals("json") ? new JsonForm(struct, names) : new PrimitiveForm(struct);
-    StructType result = format.equals("json") ? JsonStructReader.resultType(struct, names) : struct;
+    RecordForm form = switch (format) {
+      case "json" -> new JsonForm(struct, names);
+      case "avro" -> new AvroForm(struct, names, new SchemaRegistry(registry));
+      default -> new PrimitiveForm(struct);
+    };
+    StructType result = format.equals("primitive") ? struct : JsonStructReader.resultType(struct, names);
     String part = ofKey ? "key" : "value";
     Decoder decoder = new Decoder(form, ofKey, scan, badRecords, format + " " + part + " as " + result.sql());
     return call(decoder, "decode", result, record, false);
   }
 
-  /** The bytes of a record's key or value from a struct column; null for a null. */
-  public static Column encode(String schema, String format, boolean iso8601, Column row) {
+  /**
+   * The bytes of a record's key or value from a struct column; null for a null.
+   *
+   * @param schemaId of the schema that a format with schemas writes by
+   */
+  public static Column encode(String schema, String format, boolean iso8601, int schemaId, Column row) {
     StructType struct = struct(schema);
-    RecordWriter writer =
-        format.equals("json") ? JsonWriter.ofRecord(struct, iso8601 ? 'T' : ' ') : new PrimitiveForm(struct);
+    RecordWriter writer = switch (format) {
+      case "json" -> JsonWriter.ofRecord(struct, iso8601 ? 'T' : ' ');
+      case "avro" -> AvroWriter.ofRecord(struct, schemaId);
+      default -> new PrimitiveForm(struct);
+    };
     Encoder encoder = new Encoder(writer, format + " of " + struct.sql());
     return call(encoder, "encode", DataTypes.BinaryType, List.of(row), true);
   }

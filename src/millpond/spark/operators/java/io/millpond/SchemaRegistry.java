@@ -1,0 +1,141 @@
+package io.millpond;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.Serializable;
+import java.net.HttpURLConnection;
+import java.net.URI;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import javax.net.ssl.HttpsURLConnection;
+import org.apache.avro.AvroRuntimeException;
+import org.apache.avro.Schema;
+import org.apache.kafka.common.config.types.Password;
+import org.apache.kafka.common.security.ssl.DefaultSslEngineFactory;
+
+/** Schemas by their id, each asked for once in the life of the JVM. The options hold secrets and are never shown. */
+final class SchemaRegistry implements Serializable {
+  /** The registry does not answer, or not us. It says nothing of the record: the query fails and is tried again. */
+  static final class Away extends RuntimeException {
+    Away(String message) {
+      super(message);
+    }
+  }
+
+  private static final int SECONDS = 10;
+  private static final int ATTEMPTS = 3;
+  private static final long ASK_AGAIN_NANOS = 30_000_000_000L;
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final Map<String, Schema> SCHEMAS = new ConcurrentHashMap<>();
+  /** When the registry last had no schema of an id: stray bytes look like ids. */
+  private static final Map<String, Long> ABSENT = new ConcurrentHashMap<>();
+
+  private final HashMap<String, String> options;
+
+  SchemaRegistry(Map<String, String> options) {
+    this.options = new HashMap<>(options);
+  }
+
+  /**
+   * The schema of that id.
+   *
+   * @throws Undecodable if the registry has none, or none that is Avro
+   * @throws Away if it cannot be asked
+   */
+  Schema schema(int id) {
+    String key = options.get("urls") + " " + id;
+    Schema known = SCHEMAS.get(key);
+    if (known != null) {
+      return known;
+    }
+    Long asked = ABSENT.get(key);
+    if (asked != null && System.nanoTime() - asked < ASK_AGAIN_NANOS) {
+      throw new Undecodable("the registry has no schema " + id);
+    }
+    JsonNode found = ask(id);
+    if (found == null) {
+      ABSENT.put(key, System.nanoTime());
+      throw new Undecodable("the registry has no schema " + id);
+    }
+    Schema schema = parsed(found, id);
+    SCHEMAS.put(key, schema);
+    return schema;
+  }
+
+  private static Schema parsed(JsonNode found, int id) {
+    if (!found.path("schemaType").asText("AVRO").equals("AVRO") || !found.path("references").isEmpty()) {
+      throw new Undecodable("schema " + id + " is not Avro, or refers to other schemas");
+    }
+    try {
+      return new Schema.Parser().parse(found.path("schema").asText());
+    } catch (AvroRuntimeException e) {
+      throw new Undecodable("schema " + id + ": it is no Avro schema: " + e.getMessage());
+    }
+  }
+
+  /** The registry's answer; null if it has no such schema. */
+  private JsonNode ask(int id) {
+    String reason = "it has no address";
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+      for (String url : options.getOrDefault("urls", "").split(",")) {
+        try {
+          HttpURLConnection connection = open(url + "/schemas/ids/" + id);
+          int status = connection.getResponseCode();
+          if (status == 404) {
+            return null;
+          }
+          if (status == 200) {
+            try (InputStream body = connection.getInputStream()) {
+              return JSON.readTree(body);
+            }
+          }
+          reason = "it answers " + status;
+        } catch (IOException | IllegalArgumentException e) {
+          reason = e.getClass().getSimpleName() + " " + e.getMessage();
+        }
+      }
+    }
+    throw new Away("The schema registry cannot be asked for schema " + id + ": " + reason);
+  }
+
+  private HttpURLConnection open(String url) throws IOException {
+    HttpURLConnection connection = (HttpURLConnection) URI.create(url).toURL().openConnection();
+    connection.setConnectTimeout(SECONDS * 1000);
+    connection.setReadTimeout(SECONDS * 1000);
+    connection.setRequestProperty("Accept", "application/vnd.schemaregistry.v1+json");
+    if (options.containsKey("authorization")) {
+      connection.setRequestProperty("Authorization", options.get("authorization"));
+    }
+    if (connection instanceof HttpsURLConnection secure) {
+      protect(secure);
+    }
+    return connection;
+  }
+
+  /** Certificates in PEM, read as Kafka's client reads those of brokers. */
+  private void protect(HttpsURLConnection connection) {
+    try (DefaultSslEngineFactory factory = new DefaultSslEngineFactory()) {
+      Map<String, Object> settings = new HashMap<>(options);
+      settings.put("ssl.protocol", "TLSv1.3");
+      if (options.containsKey("ssl.key.password")) {
+        settings.put("ssl.key.password", new Password(options.get("ssl.key.password")));
+      }
+      for (String name : new String[] {"ssl.truststore.certificates", "ssl.keystore.certificate.chain", "ssl.keystore.key"}) {
+        settings.computeIfPresent(name, (k, v) -> new Password(v.toString()));
+      }
+      factory.configure(settings);
+      connection.setSSLSocketFactory(factory.sslContext().getSocketFactory());
+      if ("".equals(options.get("ssl.endpoint.identification.algorithm"))) {
+        connection.setHostnameVerifier((host, session) -> true);
+      }
+    }
+  }
+
+  @Override
+  public String toString() {
+    return "SchemaRegistry";
+  }
+}

@@ -1,0 +1,167 @@
+"""A client of Confluent's schema registry: schemas by their id, the latest of a subject, and new ones."""
+
+from __future__ import annotations
+
+import base64
+import ssl
+import tempfile
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import httpx
+
+from millpond.catalog.store_kinds import speaks_tls
+from millpond.errors import MillpondError
+from millpond.stores.java_client import tls_config
+from millpond.stores.kafka_security import verifies_host
+
+SECONDS = 10.0
+CONTENT = "application/vnd.schemaregistry.v1+json"
+LOGINS = (("confluent.username", "confluent.password"), ("confluent_cloud.key", "confluent_cloud.secret"))
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryAccess:
+    """Where a registry is and how to log in. `properties` hold secrets, so they are never shown."""
+
+    name: str
+    urls: tuple[str, ...]
+    properties: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def login(self) -> str | None:
+        """The Authorization header; never to be shown."""
+        for user, password in LOGINS:
+            if self.properties.get(user):
+                pair = f"{self.properties[user]}:{self.properties.get(password, '')}"
+                return "Basic " + base64.b64encode(pair.encode()).decode()
+        return None
+
+    def java_options(self) -> dict[str, str]:
+        """The same for the JVM side; with secrets in it."""
+        options = {"urls": ",".join(self.urls), **tls_config(self.properties)}
+        if self.login:
+            options["authorization"] = self.login
+        return options
+
+
+def registry_access(name: str, properties: Mapping[str, str]) -> RegistryAccess:
+    """`properties` are those of CREATE SCHEMA_REGISTRY, secrets among them."""
+    cloud = bool(properties.get("confluent_cloud.key"))
+    scheme = "https" if cloud or speaks_tls(properties) else "http"
+    given = [u.strip().rstrip("/") for u in properties.get("uris", "").split(",") if u.strip()]
+    urls = tuple(u if "://" in u else f"{scheme}://{u}" for u in given)
+    return RegistryAccess(name, urls, dict(properties))
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredSchema:
+    """A schema as its registry has it."""
+
+    id: int
+    text: str
+
+
+class RegistryClient:
+    """Calls one registry; of several addresses the first that answers. Safe to use from several threads."""
+
+    def __init__(self, access: RegistryAccess, seconds: float = SECONDS) -> None:
+        self.access, self.seconds = access, seconds
+        self._lock = threading.Lock()
+
+    def schema(self, schema_id: int) -> str | None:
+        """The text of an Avro schema, None if there is none of that id. Raises REGISTRY_*, SCHEMA_NOT_AVRO."""
+        found = self._call("GET", f"/schemas/ids/{schema_id}")
+        return None if found is None else _avro(found, f"schema {schema_id}")
+
+    def latest(self, subject: str) -> RegisteredSchema | None:
+        """The newest schema of a subject, None if there is no such subject. Raises REGISTRY_*, SCHEMA_NOT_AVRO."""
+        found = self._call("GET", f"/subjects/{quote(subject, safe='')}/versions/latest")
+        return None if found is None else RegisteredSchema(int(found["id"]), _avro(found, f"subject '{subject}'"))
+
+    def register(self, subject: str, text: str) -> int:
+        """The id of the schema, which the subject has from now on. Raises REGISTRY_*, SCHEMA_REFUSED."""
+        found = self._call("POST", f"/subjects/{quote(subject, safe='')}/versions", {"schema": text}, subject)
+        if found is None:
+            raise self._error("REGISTRY_UNREACHABLE", reason="it does not know subjects: is it a schema registry?")
+        return int(found["id"])
+
+    def close(self) -> None:
+        if "_http" in self.__dict__:
+            self._http.close()
+
+    @cached_property
+    def _http(self) -> httpx.Client:
+        headers = {"Accept": CONTENT, **({"Authorization": login} if (login := self.access.login) else {})}
+        return httpx.Client(timeout=self.seconds, headers=headers, verify=_tls(self.access.properties))
+
+    def _call(self, method: str, path: str, body: Any = None, subject: str = "") -> dict[str, Any] | None:
+        """The answer, None for 404."""
+        reason = "it has no address"
+        for url in self.access.urls:
+            try:
+                with self._lock:
+                    http = self._http
+                answer = http.request(method, url + path, json=body, headers={"Content-Type": CONTENT})
+            except (httpx.HTTPError, httpx.InvalidURL, OSError) as error:
+                reason = f"{_host(url)}: {error or type(error).__name__}"
+                continue
+            if answer.status_code < 500 and answer.status_code != 429:
+                return self._read(answer, subject)
+            reason = f"{_host(url)} answers {answer.status_code}"
+        raise self._error("REGISTRY_UNREACHABLE", reason=reason)
+
+    def _read(self, answer: httpx.Response, subject: str) -> dict[str, Any] | None:
+        try:
+            found = answer.json()
+        except ValueError:
+            found = {}
+        found = found if isinstance(found, dict) else {}
+        if answer.status_code < 300:
+            return found
+        reason = str(found.get("message") or answer.status_code)
+        match answer.status_code:
+            case 404:
+                return None
+            case 401 | 403:
+                raise self._error("REGISTRY_LOGIN_FAILED", reason=reason)
+            case 409 | 422:
+                raise MillpondError("SCHEMA_REFUSED", subject=subject, reason=reason)
+        raise self._error("REGISTRY_UNREACHABLE", reason=f"it answers {answer.status_code}: {reason}")
+
+    def _error(self, error: str, reason: str) -> MillpondError:
+        return MillpondError(error, name=self.access.name, reason=reason)
+
+
+def _avro(found: Mapping[str, Any], what: str) -> str:
+    """The text of an answer's schema. Raises SCHEMA_NOT_AVRO."""
+    kind = found.get("schemaType", "AVRO")
+    if kind != "AVRO":
+        raise MillpondError("SCHEMA_NOT_AVRO", what=what, reason=f"it is of type {kind}")
+    if found.get("references"):
+        raise MillpondError("SCHEMA_NOT_AVRO", what=what, reason="it refers to other schemas")
+    return str(found["schema"])
+
+
+def _host(url: str) -> str:
+    """Without a user or password that someone wrote into the address."""
+    parts = urlsplit(url)
+    return f"{parts.hostname or url}:{parts.port}" if parts.port else parts.hostname or "its address"
+
+
+def _tls(properties: Mapping[str, str]) -> ssl.SSLContext:
+    context = ssl.create_default_context(cadata=properties.get("tls.ca_cert_file"))
+    if not verifies_host(properties):
+        context.check_hostname = False
+    certificate, key = properties.get("tls.client.cert_file"), properties.get("tls.client.key_file")
+    if certificate and key:
+        # OpenSSL reads them from files only.
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
+            file.write(f"{certificate}\n{key}\n")
+            file.flush()
+            context.load_cert_chain(file.name, password=properties.get("tls.client.key_passphrase"))
+    return context

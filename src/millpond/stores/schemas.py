@@ -1,0 +1,144 @@
+"""The schemas of a store's topics: each fetched once, decoders and encoders made of it ready at hand."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from millpond.avro_types import UnreadableSchemaError, avro_schema, columns_of, parsed, record_name, resolved
+from millpond.errors import MillpondError
+from millpond.stores.formats.avro_reader import avro_decoder
+from millpond.stores.formats.avro_writer import avro_encoder
+from millpond.stores.formats.framing import framed, schema_id_of
+from millpond.stores.formats.undecodable import UndecodableError
+from millpond.stores.registry import RegistryAccess, RegistryClient
+from millpond.types import Column
+
+Row: TypeAlias = tuple[Any, ...]
+Decode: TypeAlias = Callable[[bytes], Row]
+
+ASK_AGAIN_SECONDS = 30.0
+"""An id that the registry does not have is not asked for again for so long: stray bytes look like ids."""
+
+
+def subject_of(topic: str, part: str) -> str:
+    """Where the schema of a topic's records is kept; `part` is key or value."""
+    return f"{topic}-{part}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Absent:
+    """An id without a usable schema."""
+
+    reason: str
+    until: float
+
+
+class Schemas:
+    """Decodes and encodes by one registry's schemas. Safe to use from several threads."""
+
+    def __init__(self, access: RegistryAccess, clock: Callable[[], float] = time.monotonic) -> None:
+        self.client = RegistryClient(access)
+        self.clock = clock
+        self._texts: dict[int, str | _Absent] = {}
+        self._decoders: dict[tuple[int, tuple[Column, ...]], Decode] = {}
+        self._ids: dict[tuple[str, tuple[Column, ...]], int] = {}
+        self._lock = threading.Lock()
+
+    def decoder(self, columns: tuple[Column, ...]) -> Decode:
+        """Framed Avro -> row. It raises UndecodableError, and REGISTRY_* when it meets a new schema."""
+        return lambda data: self._decoder(schema_id_of(data), columns)(data)
+
+    def encoder(self, subject: str, columns: tuple[Column, ...]) -> Callable[[Sequence[Any]], bytes]:
+        """Row -> framed Avro; the schema is registered. Raises REGISTRY_*, SCHEMA_REFUSED, NO_AVRO_FORM."""
+        schema_id, encode = self.register(subject, columns), avro_encoder(columns)
+        return lambda row: framed(schema_id, encode(row))
+
+    def register(self, subject: str, columns: tuple[Column, ...]) -> int:
+        """The id of the schema of `columns`, which the subject has from now on.
+
+        Its records are named as those that the subject has already: registries take another name for another thing.
+        Raises REGISTRY_*, SCHEMA_REFUSED, NO_AVRO_FORM.
+        """
+        known = self._ids.get((subject, columns))
+        if known is None:
+            text = json.dumps(avro_schema(columns, self._record_name(subject)))
+            known = self._ids[subject, columns] = self.client.register(subject, text)
+        return known
+
+    def columns(self, subject: str) -> tuple[Column, ...]:
+        """The columns of the newest schema.
+
+        Raises SUBJECT_NOT_FOUND, SCHEMA_NOT_READABLE, SCHEMA_NOT_AVRO, REGISTRY_*.
+        """
+        found = self.client.latest(subject)
+        if found is None:
+            raise MillpondError("SUBJECT_NOT_FOUND", subject=subject, name=self.client.access.name)
+        try:
+            return columns_of(found.text)
+        except UnreadableSchemaError as error:
+            raise MillpondError("SCHEMA_NOT_READABLE", subject=subject, reason=str(error)) from None
+
+    def unknown(self, records: Iterable[bytes | None]) -> set[int]:
+        """The ids in front of `records` that would have to be asked for."""
+        found = set()
+        for data in records:
+            if data is not None and len(data) > 4 and data[0] == 0:
+                found.add(schema_id_of(data))
+        return {i for i in found if self._known(i) is None}
+
+    def fetch(self, ids: Iterable[int]) -> None:
+        """Have the schemas at hand. Raises REGISTRY_UNREACHABLE, REGISTRY_LOGIN_FAILED."""
+        for schema_id in ids:
+            self._text(schema_id)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def _decoder(self, schema_id: int, columns: tuple[Column, ...]) -> Decode:
+        found = self._decoders.get((schema_id, columns))
+        if found is None:
+            text = self._text(schema_id)
+            if isinstance(text, _Absent):
+                raise UndecodableError(text.reason)
+            try:
+                found = avro_decoder(text, columns)
+            except UnreadableSchemaError as error:
+                raise UndecodableError(f"schema {schema_id}: {error}") from None
+            self._decoders[schema_id, columns] = found
+        return found
+
+    def _known(self, schema_id: int) -> str | _Absent | None:
+        found = self._texts.get(schema_id)
+        return None if isinstance(found, _Absent) and found.until < self.clock() else found
+
+    def _text(self, schema_id: int) -> str | _Absent:
+        found = self._known(schema_id)
+        if found is not None:
+            return found
+        with self._lock:
+            found = self._known(schema_id) or self._asked(schema_id)
+            self._texts[schema_id] = found
+        return found
+
+    def _asked(self, schema_id: int) -> str | _Absent:
+        reason = f"the registry has no schema {schema_id}"
+        try:
+            text = self.client.schema(schema_id)
+        except MillpondError as error:
+            if error.name != "SCHEMA_NOT_AVRO":
+                raise
+            text, reason = None, str(error)
+        return _Absent(reason, self.clock() + ASK_AGAIN_SECONDS) if text is None else text
+
+    def _record_name(self, subject: str) -> str:
+        latest = self.client.latest(subject)
+        if latest is None:
+            return record_name(subject)
+        schema, named = parsed(latest.text)
+        found = resolved(schema, named)
+        return str(found["name"]) if found["type"] == "record" else record_name(subject)

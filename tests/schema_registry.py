@@ -1,0 +1,131 @@
+"""A schema registry in this process that answers as Confluent's does: ids, subjects, latest versions, refusals."""
+
+from __future__ import annotations
+
+import json
+import ssl
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, TypeVar
+from urllib.parse import unquote
+
+from millpond.stores.registry import RegistryClient, registry_access
+from millpond.stores.schemas import Schemas
+from tests.certificates import Signed
+
+C = TypeVar("C", Schemas, RegistryClient)
+
+
+class FakeRegistry:
+    """Its schemas by id, its subjects as lists of ids. `status` makes it answer that to everything."""
+
+    def __init__(self) -> None:
+        self.schemas: list[str] = []
+        self.subjects: dict[str, list[int]] = {}
+        self.refused: set[str] = set()
+        """Subjects that take no further schema."""
+        self.login: str | None = None
+        self.status: int | None = None
+        self.asked: list[str] = []
+        self.url = ""
+        self._opened: list[Schemas | RegistryClient] = []
+
+    def client(self, **properties: str) -> RegistryClient:
+        """A client of this registry, or of `uris`; closed when the registry ends."""
+        return self._kept(RegistryClient(registry_access("sr", {"uris": self.url, **properties})))
+
+    def opened(self) -> Schemas:
+        """This registry's schemas, of which nothing is known yet; closed when the registry ends."""
+        return self._kept(Schemas(registry_access("sr", {"uris": self.url})))
+
+    def _kept(self, connection: C) -> C:
+        self._opened.append(connection)
+        return connection
+
+    def close(self) -> None:
+        for connection in self._opened:
+            connection.close()
+
+    def add(self, schema: Any, subject: str = "other") -> int:
+        """Register a schema; its id."""
+        text = schema if isinstance(schema, str) else json.dumps(schema)
+        if text not in self.schemas:
+            self.schemas.append(text)
+        found = self.schemas.index(text) + 1
+        versions = self.subjects.setdefault(subject, [])
+        if found not in versions:
+            versions.append(found)
+        return found
+
+    def answer(self, method: str, path: str, body: Any, login: str | None) -> tuple[int, Any]:
+        self.asked.append(f"{method} {path}")
+        if self.status is not None:
+            return self.status, {"error_code": self.status, "message": "as the test wants"}
+        if self.login is not None and login != self.login:
+            return 401, {"error_code": 401, "message": "Unauthorized"}
+        parts = [unquote(p) for p in path.strip("/").split("/")]
+        if parts[:2] == ["schemas", "ids"]:
+            known = 0 < int(parts[2]) <= len(self.schemas)
+            return (200, {"schema": self.schemas[int(parts[2]) - 1]}) if known else (404, {"error_code": 40403})
+        return self._subject(method, parts[1], body)
+
+    def _subject(self, method: str, subject: str, body: Any) -> tuple[int, Any]:
+        if method == "POST":
+            if subject in self.refused:
+                return 409, {"error_code": 409, "message": "Schema being registered is incompatible"}
+            return 200, {"id": self.add(body["schema"], subject)}
+        versions = self.subjects.get(subject)
+        if not versions:
+            return 404, {"error_code": 40401, "message": f"Subject '{subject}' not found."}
+        return 200, {"subject": subject, "id": versions[-1], "schema": self.schemas[versions[-1] - 1]}
+
+
+@contextmanager
+def fake_registry(certificate: Signed | None = None) -> Iterator[FakeRegistry]:
+    """A registry at `.url`, until the block ends; over TLS with a certificate."""
+    registry = FakeRegistry()
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            self._answer(None)
+
+        def do_POST(self) -> None:
+            self._answer(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+
+        def _answer(self, body: Any) -> None:
+            status, found = registry.answer(self.command, self.path, body, self.headers.get("Authorization"))
+            data = json.dumps(found).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    if certificate is not None:
+        server.socket = _tls(certificate).wrap_socket(server.socket, server_side=True)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    registry.url = f"{'http' if certificate is None else 'https'}://127.0.0.1:{server.server_port}"
+    try:
+        yield registry
+    finally:
+        registry.close()
+        server.shutdown()
+        server.server_close()
+
+
+def _tls(certificate: Signed) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
+        file.write(certificate.certificate + certificate.key)
+        file.flush()
+        context.load_cert_chain(file.name)
+    return context
