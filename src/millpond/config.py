@@ -22,9 +22,13 @@ class Settings(BaseSettings):
     embedded: bool = Field(default=False, description="Run a Kafka broker and a Kinesis emulator of its own.")
     data_dir: Path = Field(default=Path("millpond-data"), description="Where everything that must survive is kept.")
     host: str = Field(default="127.0.0.1", description="Address that the HTTP server listens on.")
-    port: int = Field(default=8088, description="Port of the HTTP server; 0 takes a free one.")
-    kafka_port: int = Field(default=9092, description="Port of the embedded broker; 0 takes a free one.")
-    kinesis_port: int = Field(default=4567, description="Port of the embedded Kinesis emulator; 0 takes a free one.")
+    port: int = Field(default=8088, ge=0, le=65535, description="Port of the HTTP server; 0 takes a free one.")
+    kafka_port: int = Field(
+        default=9092, ge=0, le=65535, description="Port of the embedded broker; 0 takes a free one."
+    )
+    kinesis_port: int = Field(
+        default=4567, ge=0, le=65535, description="Port of the embedded Kinesis emulator; 0 takes a free one."
+    )
     kafka_uris: str = Field(default="", description="Broker list of the store `kafka` when not embedded.")
     spark_master: str = Field(
         default="local[64]", description="Where Spark runs. A slot of local[N] is a sleeping thread."

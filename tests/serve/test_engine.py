@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from millpond.catalog.model import SessionContext
 from millpond.errors import MillpondError
 from millpond.plan.stages import Planned
+from millpond.serve import pulling
 from millpond.serve.answers import Answer
 from millpond.serve.engine import _summary
 from millpond.views.progress import ViewProgress
@@ -204,6 +206,28 @@ async def filled(world: EngineWorld, *rows: tuple[Any, ...]) -> None:
     eventually(lambda: world.catalog.queries()[0].mode, "real-time")
 
 
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions to a new view do not wait for its first row."""
+    monkeypatch.setattr(pulling, "FIRST_ROW_SECONDS", 0.0)
+
+
+async def test_the_first_question_waits_for_the_rows_that_are_there_already(world: EngineWorld) -> None:
+    await filling(world, 1)
+    asked = asyncio.create_task(world.ask("SELECT * FROM visits"))
+    await asyncio.sleep(0)
+    world.fill("visits", [("a", 1)])
+    assert (await asyncio.wait_for(asked, 10)).rows == [("a", 1)]
+
+
+async def test_a_large_backlog_is_not_waited_for(world: EngineWorld) -> None:
+    await filling(world, pulling.AWAITED_ROWS + 1)
+    began = time.monotonic()
+    assert (await error_of(world, "SELECT * FROM visits")).name == "VIEW_NOT_READY"
+    assert time.monotonic() - began < pulling.FIRST_ROW_SECONDS / 2
+
+
+@pytest.mark.usefixtures("impatient")
 async def test_a_view_without_rows_that_is_filled_is_not_ready(world: EngineWorld) -> None:
     await filling(world, 200)
     world.spark.last.commit_to({0: 50})

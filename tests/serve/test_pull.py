@@ -52,6 +52,9 @@ class NoQueries:
     def filling(self, relation_id: str) -> None:
         return None
 
+    def unread(self, relation_id: str) -> int:
+        return 0
+
 
 @pytest.fixture(scope="module")
 def pulling(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pulling]:

@@ -186,6 +186,12 @@ class Queries:
                 return life.status
         return None
 
+    def unread(self, relation_id: str) -> int:
+        """Rows that the query which writes a view has not read; 0 if none runs or its store is away."""
+        with contextlib.suppress(MillpondError):
+            return sum(life.lag() for life in list(self.lives.values()) if life.plan.relation.id == relation_id)
+        return 0
+
     def lag(self, query_id: str) -> int | None:
         """Rows that the query has not read from its sources; None if it does not run. Raises STORE_UNREACHABLE."""
         life = self.lives.get(query_id)

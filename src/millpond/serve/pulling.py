@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -25,11 +26,23 @@ from millpond.views.reader import ViewReader
 from millpond.views.schema import table_name
 from millpond.views.values import row_encoder
 
+FIRST_ROW_SECONDS = 10.0
+"""How long the first question to a new view waits for its first row: Spark's first query takes some seconds."""
+SETTLE_SECONDS = 1.5
+"""From the moment in which all is read until it must be in the view, or has no row in it."""
+LOOK_SECONDS = 0.05
+AWAITED_ROWS = 20_000
+"""A backlog of more rows takes longer than anybody should wait: then its progress is the answer."""
+
 
 class Filling(Protocol):
     """Who knows how the query stands that writes a view."""
 
     def filling(self, relation_id: str) -> Status | None: ...
+
+    def unread(self, relation_id: str) -> int:
+        """Rows that are there for the query but that it has not read."""
+        ...
 
 
 class Pulling:
@@ -76,8 +89,8 @@ class Pulling:
         return ["pull query over the view store", *(f"  {step}" for step in steps)]
 
     def _answer(self, prepared: Prepared, bindings: Sequence[Any], context: SessionContext) -> Answer:
-        rows = [prepared.decode(row) for row in self._rows(prepared.sql, bindings, prepared)]
         message = "" if self._ready(prepared) else self._note(prepared)
+        rows = [prepared.decode(row) for row in self._rows(prepared.sql, bindings, prepared)]
         return Answer(prepared.columns, rows, context, message, "SELECT")
 
     def _rows(self, sql: str, bindings: Sequence[Any], prepared: Prepared) -> list[tuple[Any, ...]]:
@@ -115,7 +128,8 @@ class Pulling:
             return ""
         status = self.queries.filling(view.id)
         filling = status is not None and not status.caught_up
-        rows = self._rows(f'SELECT 1 FROM "{table_name(view.id)}" LIMIT 1', (), prepared)
+        few = status is None or status.backfill_total <= AWAITED_ROWS
+        rows = self._has_rows(view, prepared) or (few and self._comes(view, prepared))
         if not rows and filling:
             raise self._not_ready(view)
         if not rows:
@@ -124,6 +138,25 @@ class Pulling:
             return f"View '{view.name}' is still filling: {self._progress_text(view)}."
         self.seen.add(view.id)
         return ""
+
+    def _has_rows(self, view: Relation, prepared: Prepared) -> bool:
+        return bool(self._rows(f'SELECT 1 FROM "{table_name(view.id)}" LIMIT 1', (), prepared))
+
+    def _comes(self, view: Relation, prepared: Prepared) -> bool:
+        """Wait for the first row of a view whose query has just been made, while there is something for it to read.
+
+        Whoever writes a row and asks at once gets the row, not the news that the query starts.
+        """
+        quiet = time.monotonic()
+        deadline = quiet + FIRST_ROW_SECONDS
+        unread = seen = self.queries.unread(view.id) > 0
+        while seen and time.monotonic() < (deadline if unread else min(deadline, quiet + SETTLE_SECONDS)):
+            time.sleep(LOOK_SECONDS)
+            if self._has_rows(view, prepared):
+                return True
+            unread = self.queries.unread(view.id) > 0
+            quiet = time.monotonic() if unread else quiet
+        return False
 
     def _not_ready(self, view: Relation) -> MillpondError:
         return MillpondError("VIEW_NOT_READY", name=view.name, progress=self._progress_text(view))

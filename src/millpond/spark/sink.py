@@ -41,9 +41,11 @@ def records(node: Sink, rows: DataFrame, run: Run) -> DataFrame:
         node.relation.timestamp_format,
         schema_id=_schema_id(node, "value", node.relation.value_format, carried, run),
     )
-    return rows.select(
+    written = rows.select(
         _key(node, run).alias("key"), _or_delete(node, value).alias("value"), _headers(node, run).alias("headers")
     )
+    # A compacted topic refuses a record without a key, and a plain NULL has no other form.
+    return written.where(F.col("key").isNotNull()) if node.kind is Kind.UPSERT else written
 
 
 def _schema_id(node: Sink, part: str, record_format: str, columns: Sequence[Column], run: Run) -> int:

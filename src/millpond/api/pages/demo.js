@@ -22,7 +22,8 @@ function count(element, value) {
   const from = shown.get(element)?.now ?? value;
   const begun = performance.now();
   const step = (now) => {
-    const part = still.matches ? 1 : Math.min(1, (now - begun) / EVERY_MS);
+    // A frame's time may lie before the moment in which it was asked for.
+    const part = still.matches ? 1 : Math.min(1, Math.max(0, (now - begun) / EVERY_MS));
     const state = shown.get(element);
     if (state?.begun !== begun) return;
     state.now = from + (value - from) * part;
