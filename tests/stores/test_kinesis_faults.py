@@ -121,6 +121,21 @@ def test_a_reader_that_waits_for_what_is_there_ends_at_its_end(log: KinesisLog, 
     reader.close()
 
 
+@pytest.mark.parametrize("ending", [False, True], ids=["that goes on", "that ends"])
+def test_what_others_are_joined_with_is_read_to_its_tip_in_one_batch(
+    log: KinesisLog, stream: str, kinesis_url: str, ending: bool
+) -> None:
+    """Through every fault, and whatever the limit of rows: who is missing in it has no match."""
+    log.produce(stream, [NewRecord(key, b"%d" % n) for n in range(10) for key in KEYS])
+    with fault_proxy(kinesis_url, READING) as proxy:
+        reader = BatchReader(store_properties(proxy.url), stream, max_rows=15, to_tip=True)
+        reader.until_ms = int(time.time() * 1000) if ending else None
+        batch = reader.next({})
+        assert len(batch.records) == 10 * len(KEYS)
+        assert reader.next(batch.end).records == []
+    reader.close()
+
+
 def rows_of(batch: int) -> list[tuple[bytes | None, bytes | None]]:
     """What a deterministic query gives for a batch: some keys often, some rows twice."""
     chance = random.Random(batch)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -51,7 +52,7 @@ PROGRESS_SECONDS = 0.3
 class KinesisSource(DataSource):  # type: ignore[misc, unused-ignore]
     """The columns of Kafka's source, from a stream's records; `partition` is the shard's number.
 
-    Options: `stream`, `starting`, `max.rows`, `progress` (a file) and `store.secrets`, the store's properties as JSON.
+    Options: `stream`, `starting`, `max.rows`, `to.tip`, `progress` (a file) and `store.secrets`, JSON.
     """
 
     @classmethod
@@ -82,7 +83,8 @@ class KinesisStreamReader(SimpleDataSourceStreamReader, SupportsTriggerAvailable
     @cached_property
     def reader(self) -> BatchReader:
         rows = int(self.options.get("max.rows", BATCH_ROWS))
-        return BatchReader(json.loads(self.options["store.secrets"]), self.stream, rows)
+        to_tip = self.options["to.tip"] == "true"
+        return BatchReader(json.loads(self.options["store.secrets"]), self.stream, rows, to_tip)
 
     def initialOffset(self) -> Offset:  # noqa: N802
         return {self.stream: first_position(self.options["starting"])}
@@ -98,7 +100,9 @@ class KinesisStreamReader(SimpleDataSourceStreamReader, SupportsTriggerAvailable
             self._note()
         if not batch.records:
             return iter([]), start
-        return iter([arrow(self.stream, batch.records)]), {self.stream: batch.end}
+        # Spark copies the iterator, which a generator does not allow.
+        parts = [arrow(self.stream, part) for part in batched(batch.records, BATCH_ROWS)]
+        return iter(parts), {self.stream: batch.end}
 
     def _note(self) -> None:
         if self.told is not None and time.monotonic() - self.noted > PROGRESS_SECONDS:
@@ -106,7 +110,15 @@ class KinesisStreamReader(SimpleDataSourceStreamReader, SupportsTriggerAvailable
             note_progress(self.progress, self.told)
 
     def readBetweenOffsets(self, start: Offset, end: Offset) -> Iterator[Any]:  # noqa: N802
-        yield arrow(self.stream, list(self.reader.between(start[self.stream], end[self.stream])))
+        for part in batched(self.reader.between(start[self.stream], end[self.stream]), BATCH_ROWS):
+            yield arrow(self.stream, part)
+
+
+def batched(records: Iterable[BatchRecord], size: int) -> Iterator[list[BatchRecord]]:
+    """The records in parts of `size`."""
+    left = iter(records)
+    while part := list(islice(left, size)):
+        yield part
 
 
 def arrow(stream: str, records: Sequence[BatchRecord]) -> pa.RecordBatch:
@@ -130,6 +142,7 @@ def read_kinesis(spark: SparkSession, scan: Scan, run: Run) -> DataFrame:
         "stream": scan.relation.topic,
         "starting": run.starting_offsets.get(scan.number, "earliest"),
         "max.rows": str(min(run.max_rows or BATCH_ROWS, BATCH_ROWS)),
+        "to.tip": str(scan.at_once).lower(),
         "progress": str(progress_file(run.folder, scan.number)),
         "store.secrets": json.dumps(dict(run.stores[scan.relation.store].options)),
     }

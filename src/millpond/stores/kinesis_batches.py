@@ -61,11 +61,17 @@ class Progress:
 
 
 class BatchReader:
-    """Reads `stream` of the store with these `properties`. Errors have names. Not for two threads at once."""
+    """Reads `stream` of the store with these `properties`. Errors have names. Not for two threads at once.
 
-    def __init__(self, properties: Mapping[str, str], stream: str, max_rows: int = BATCH_ROWS) -> None:
+    With `to_tip` a batch goes as far as the stream does, however much that is: what others are joined with.
+    """
+
+    def __init__(
+        self, properties: Mapping[str, str], stream: str, max_rows: int = BATCH_ROWS, to_tip: bool = False
+    ) -> None:
         settings = kinesis_settings(properties)
         self.store, self.stream, self.max_rows = settings.place, stream, max_rows
+        self.to_tip = to_tip
         self.client = kinesis_client(settings)
         self.until_ms: int | None = None
         """Set: `next` waits for records, and has no more once all is read that had arrived by then."""
@@ -77,9 +83,10 @@ class BatchReader:
         follower = self._at(start)
         records: list[BatchRecord] = []
         size, began = 0, time.monotonic()
-        while len(records) < self.max_rows and size < BATCH_BYTES and not self._all_read(follower):
+        while (self.to_tip or (len(records) < self.max_rows and size < BATCH_BYTES)) and not self._all_read(follower):
             counts = {shard_id: place.count for shard_id, place in follower.places.items()}
-            for shard, found in self._fetch(follower, self.max_rows - len(records)):
+            most = BATCH_ROWS if self.to_tip else self.max_rows - len(records)
+            for shard, found in self._fetch(follower, most):
                 base = counts.get(shard.id, 0)
                 records += [BatchRecord(shard.number, base + n, record) for n, record in enumerate(found)]
                 size += sum(len(record.data) for record in found)
@@ -136,6 +143,8 @@ class BatchReader:
         return reached and time.time() * 1000 - (behind or 0) >= (self.until_ms or 0)
 
     def _enough(self, follower: StreamFollower, any_records: bool, seconds: float) -> bool:
+        if self.to_tip:
+            return self.until_ms is None and follower.at_tip()
         if self.until_ms is not None:
             return any_records and seconds > BATCH_SECONDS
         return seconds > BATCH_SECONDS or follower.wait_seconds() > 0
