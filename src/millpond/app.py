@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 
 from millpond.api.app import create_app
 from millpond.api.server import listen, serve
@@ -31,6 +32,7 @@ from millpond.queries.registry import Queries
 from millpond.serve.engine import StreamEngine
 from millpond.serve.replan import replan
 from millpond.spark.engine import SparkEngine
+from millpond.stores.connect import open_log
 from millpond.stores.connections import Connections
 from millpond.views.schema import ViewIndex
 from millpond.views.supervisor import Supervisor
@@ -209,12 +211,14 @@ def run_server(settings: Settings) -> int:
 def run_demo(settings: Settings, rate: float, seconds: float | None) -> int:
     """The command `millpond demo`: an embedded server and the demo on it; the demo's exit code."""
     server = _started(settings)
-    assert server.broker is not None
+    assert server.broker is not None and server.kinesis is not None
     uris, outcome, stop = server.broker.uris, [1], threading.Event()
+    kinesis = {"uris": server.kinesis.uris, **KINESIS_PROPERTIES, **KINESIS_SECRETS}
 
     def demo(url: str) -> None:
         try:
-            outcome[0] = clickstream.run_demo(url, uris, rate=rate, seconds=seconds, stop=stop)
+            users = partial(open_log, "KINESIS", kinesis)
+            outcome[0] = clickstream.run_demo(url, uris, users=users, rate=rate, seconds=seconds, stop=stop)
         except MillpondError as error:
             say(f"error: {error}")
         finally:

@@ -25,7 +25,8 @@ def test_the_demo_shows_live_figures_ends_by_itself_and_its_views_are_right(tmp_
     port = free_port()
     command = [sys.executable, "-m", "millpond.cli.main", "demo", "--rate", "100", "--seconds", str(SECONDS)]
     command += ["--port", str(port), "--data-dir", str(tmp_path / "data")]
-    environment = {**os.environ, "MILLPOND_KAFKA_PORT": str(free_port())}
+    ports = {"MILLPOND_KAFKA_PORT": str(free_port()), "MILLPOND_KINESIS_PORT": str(free_port())}
+    environment = {**os.environ, **ports}
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment) as demo:
         try:
             look(browser, f"http://127.0.0.1:{port}/demo/")
@@ -36,6 +37,7 @@ def test_the_demo_shows_live_figures_ends_by_itself_and_its_views_are_right(tmp_
     assert demo.returncode == 0, text[-2000:]
     assert "each view holds exactly these" in text
     assert "url_visits" in text
+    assert "url_region_visits" in text, "its recount is one of those that are compared"
 
 
 def look(browser: Browser, url: str) -> None:
@@ -49,6 +51,7 @@ def look(browser: Browser, url: str) -> None:
     eventually(lambda: 50 < number(page, "rate") < 150, True, 60)
     eventually(lambda: 0 < number(page, "freshness") < 500, True, 60)
     eventually(lambda: page.locator("#user-urls li").count() > 0, True, 30)
+    eventually(lambda: (page.locator("#regions li").count(), page.locator("#region-urls li").count()), (5, 5), 60)
     picture(page, "demo")
     page.set_viewport_size({"width": 375, "height": 812})
     assert page.evaluate("document.documentElement.scrollWidth") <= 375

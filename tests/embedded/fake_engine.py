@@ -1,4 +1,4 @@
-"""An engine for the demo's page alone: the three views as SQLite tables in memory, clicks fed by the test."""
+"""An engine for the demo's page alone: its views as SQLite tables in memory, clicks fed by the test."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 from millpond.catalog.model import SessionContext
 from millpond.embedded.clicks import Click
+from millpond.embedded.users import REGISTERED, UserDirectory
 from millpond.errors import MillpondError
 from millpond.serve.answers import Answer, Change, Subscription
 from millpond.types import VARCHAR, Column
@@ -18,7 +19,9 @@ VIEWS = {
     "url_visits": ("url",),
     "url_device_visits": ("url", "device_id"),
     "user_url_device_visits": ("userid", "url", "device_id"),
+    "url_region_visits": ("url", "regionid"),
 }
+PEOPLE = UserDirectory()
 
 
 class FakeSubscription:
@@ -48,10 +51,15 @@ class FakeSubscription:
 
 
 class FakeEngine:
-    """`feed` counts clicks at once. `failure` is raised by every query, `note` is every answer's message."""
+    """`feed` counts clicks at once, those of nobody in `people` in no region.
 
-    def __init__(self, age_ms: float = 6) -> None:
+    `failure` is raised by every query, `region_failure` by those of regions; `note` is every answer's message.
+    """
+
+    def __init__(self, age_ms: float = 6, people: UserDirectory = PEOPLE) -> None:
         self.age_ms = age_ms
+        self.people = people
+        self.region_failure: MillpondError | None = None
         self.note = ""
         self.failure: MillpondError | None = None
         self.asked: list[str] = []
@@ -66,7 +74,10 @@ class FakeEngine:
         for click in clicks:
             for view, columns in VIEWS.items():
                 marks = ", ".join("?" * len(columns))
-                values = [getattr(click, c) for c in columns]
+                region = self.people.region(click.userid, max(click.event_time, REGISTERED))
+                if region is None and "regionid" in columns:
+                    continue
+                values = [region if c == "regionid" else getattr(click, c) for c in columns]
                 upsert = f"INSERT INTO {view} VALUES ({marks}, 1) ON CONFLICT DO UPDATE SET visits = visits + 1"
                 self._rows.execute(upsert, values)
             for subscription in self.subscriptions:
@@ -101,6 +112,8 @@ class FakeEngine:
     def _answer(self, sql: str, context: SessionContext) -> Answer:
         self._check()
         self.asked.append(sql)
+        if self.region_failure and "region" in sql:
+            raise self.region_failure
         found = self._rows.execute(sql)
         columns = tuple(Column(d[0], VARCHAR) for d in found.description)
         return Answer(columns, found.fetchall(), context, self.note)

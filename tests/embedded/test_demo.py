@@ -18,7 +18,10 @@ from millpond.embedded.broker import Broker
 from millpond.embedded.click_generator import ClickGenerator
 from millpond.embedded.clicks import Click
 from millpond.embedded.demo import STATEMENTS, VIEWS, Counts, ordered, run_demo
+from millpond.embedded.user_stream import STREAM
+from millpond.embedded.users import UserDirectory
 from millpond.errors import MillpondError, error_table
+from millpond.stores.memory import MemoryLog
 from tests.conftest import MakeTopic
 from tests.embedded.fake_engine import FakeEngine
 from tests.kafka_records import Record, read, write
@@ -30,6 +33,9 @@ class CountingServer:
     def __init__(self, uris: str, topic: str) -> None:
         self.uris, self.topic, self.lost, self.refusal = uris, topic, 0, ""
         self.building = 0
+        self.refused = ""
+        """What a statement may not have in it."""
+        self.people = UserDirectory()
         self.statements: list[str] = []
         outer = self
 
@@ -52,12 +58,14 @@ class CountingServer:
         self.statements.append(sql)
         if self.refusal and sql.startswith("CREATE"):
             return {"sqlState": "42501", "message": self.refusal}
+        if self.refused and self.refused in sql:
+            return {"sqlState": "58030", "message": "Kinesis is away."}
         if self.building and sql.startswith("SELECT"):
             self.building -= 1
             return {"sqlState": error_table()["VIEW_NOT_READY"].sqlstate, "message": "not yet"}
         if not sql.startswith("SELECT"):
             return {"sqlState": "00000", "data": []}
-        engine = FakeEngine()
+        engine = FakeEngine(people=self.people)
         records = read(self.uris, self.topic)
         clicks = [Click(**json.loads(r.value or b"")) for r in records]
         engine.feed(clicks[: len(clicks) - self.lost])
@@ -90,6 +98,45 @@ def test_it_ends_by_itself_with_views_that_equal_the_clicks_sent(server: Countin
     assert tuple(server.statements[: len(STATEMENTS)]) == STATEMENTS
     assert all(view.name in printed for view in VIEWS)
     assert f"{server.url}/demo" in printed
+    assert "each view holds exactly these" in printed
+
+
+def users_log() -> MemoryLog:
+    log = MemoryLog()
+    log.create(STREAM)
+    return log
+
+
+@pytest.mark.broker
+def test_with_users_the_clicks_by_page_and_region_are_counted_too(server: CountingServer) -> None:
+    early = Click(1, "phone-1", "./home", "192.0.2.1", "User_1")
+    write(server.uris, server.topic, [Record(early.json())])
+    log = users_log()
+    code, printed = run(server, users=lambda: log, rate=200, seconds=1.5)
+    assert code == 0, printed
+    assert "url_region_visits" in printed
+    assert "CHANGELOG" in "".join(server.statements)
+    assert sum(log.end_offsets(STREAM).values()) == 1000
+
+
+@pytest.mark.broker
+def test_a_click_in_the_wrong_region_is_a_failure(server: CountingServer) -> None:
+    server.people = UserDirectory(seed=1)
+    code, printed = run(server, users=users_log, rate=200, seconds=1, settle_seconds=0.5)
+    assert code == 1
+    assert "'url_region_visits' differ from a recount" in printed
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("refused", ["CHANGELOG", "user_clicks", "nothing"])
+def test_kinesis_away_leaves_the_first_story_alone(server: CountingServer, refused: str) -> None:
+    server.refused = refused
+    log = users_log()
+    log.away = refused == "nothing"
+    code, printed = run(server, users=lambda: log, rate=200, seconds=1)
+    assert code == 0, printed
+    assert "Without users in Kinesis" in printed
+    assert "url_region_visits" not in printed
     assert "each view holds exactly these" in printed
 
 

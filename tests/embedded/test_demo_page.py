@@ -102,6 +102,34 @@ def test_a_page_that_overtakes_another_moves_up(open_page: Open, site: Site, mod
     eventually(lambda: names(page, "#urls")[:1], ["./cart"])
 
 
+def test_regions_have_their_visits_and_the_chosen_one_its_pages(open_page: Open, site: Site, model: ClickModel) -> None:
+    feed(site, model, 3000)
+    page = open_page(site)
+    by_region = "SELECT regionid, SUM(visits) AS n FROM url_region_visits GROUP BY regionid ORDER BY n DESC, regionid"
+    wanted = site.engine.query(by_region)
+    eventually(lambda: names(page, "#regions"), [name for name, _ in wanted])
+    eventually(lambda: text(page, f"#regions li[data-name='{wanted[0][0]}'] .count"), f"{wanted[0][1]:,}")
+    assert page.input_value("#region") == wanted[0][0], "the busiest one at first"
+    chosen = wanted[-1][0]
+    page.select_option("#region", chosen)
+    pages = f"SELECT url FROM url_region_visits WHERE regionid = '{chosen}' ORDER BY visits DESC, url LIMIT 5"
+    eventually(lambda: names(page, "#region-urls"), [url for (url,) in site.engine.query(pages)])
+
+
+def test_without_kinesis_the_regions_say_so_and_the_rest_is_live(
+    open_page: Open, site: Site, model: ClickModel
+) -> None:
+    site.engine.region_failure = MillpondError("RELATION_NOT_FOUND", name="url_region_visits", suggestion="")
+    feed(site, model, 50)
+    page = open_page(site)
+    eventually(lambda: (state(page), text(page, "#visits")), ("live", "50"))
+    eventually(lambda: page.get_attribute("#regions", "data-empty"), "No users from Kinesis on this server")
+    assert page.is_disabled("#region")
+    site.engine.region_failure = None
+    feed(site, model, 50)
+    eventually(lambda: page.is_enabled("#region"), True)
+
+
 def test_a_visitor_can_be_picked_stepped_and_linked_to(open_page: Open, site: Site, model: ClickModel) -> None:
     feed(site, model, 3000)
     page = open_page(site, path="?user=User_5")

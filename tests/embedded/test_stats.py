@@ -13,9 +13,10 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from millpond.api.demo import demo_routes
-from millpond.embedded import freshness, stats
+from millpond.embedded import freshness, region_stats, stats
 from millpond.embedded.clicks import Click, ClickModel
 from millpond.embedded.stats import DemoStats
+from millpond.embedded.users import REGISTERED, UserDirectory
 from millpond.errors import MillpondError
 from tests.embedded.fake_engine import FakeEngine
 
@@ -28,6 +29,7 @@ def clicks(count: int) -> list[Click]:
 @pytest.fixture
 async def demo(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[DemoStats]:
     monkeypatch.setattr(stats, "SHARED_SECONDS", 0)
+    monkeypatch.setattr(region_stats, "REGION_SECONDS", 0)
     made = DemoStats(FakeEngine())
     yield made
     await made.aclose()
@@ -56,6 +58,40 @@ async def test_the_figures_are_those_of_a_recount(demo: DemoStats) -> None:
     assert {row["name"]: row["visits"] for row in found["device_kinds"]} == by_kind
     assert found["devices"][0]["visits"] == max(Counter(c.device_id for c in fed).values())
     assert set(found["users"]) == {c.userid for c in fed}
+
+
+async def test_the_regions_are_those_of_a_recount(demo: DemoStats) -> None:
+    fed = clicks(3000)
+    engine_of(demo).feed(fed)
+    people = UserDirectory()
+    found = (await demo.figures())["regions"]
+    assert (found["state"], found["note"]) == ("live", "")
+    by_region = Counter(people.region(c.userid, REGISTERED) for c in fed)
+    assert {region["name"]: region["visits"] for region in found["regions"]} == by_region
+    assert [region["visits"] for region in found["regions"]] == sorted(by_region.values(), reverse=True)
+    busiest = found["regions"][0]
+    urls = Counter(c.url for c in fed if people.region(c.userid, REGISTERED) == busiest["name"])
+    assert [row["visits"] for row in busiest["urls"]] == sorted(urls.values(), reverse=True)[:5]
+
+
+@pytest.mark.parametrize(
+    ("failure", "state", "words"),
+    [
+        (MillpondError("RELATION_NOT_FOUND", name="url_region_visits", suggestion=""), "absent", ""),
+        (MillpondError("VIEW_NOT_READY", name="url_region_visits", progress="38 % read"), "filling", "38 % read"),
+        (MillpondError("INTERNAL", reason="the view is closed", reference="x"), "failed", "the view is closed"),
+    ],
+    ids=["absent", "filling", "failed"],
+)
+async def test_without_regions_everything_else_is_there(
+    demo: DemoStats, failure: MillpondError, state: str, words: str
+) -> None:
+    engine_of(demo).feed(clicks(100))
+    engine_of(demo).region_failure = failure
+    found = await demo.figures()
+    assert (found["state"], found["visits"]) == ("live", 100)
+    assert (found["regions"]["state"], found["regions"]["regions"]) == (state, [])
+    assert words in found["regions"]["note"]
 
 
 async def test_one_users_visits_add_up_over_devices(demo: DemoStats) -> None:

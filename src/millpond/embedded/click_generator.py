@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 
 from confluent_kafka import KafkaError, Message, Producer
 
@@ -21,10 +22,19 @@ class ClickGenerator:
     """Sends `rate` clicks a second to `topic`, keyed by user, from `start` to `stop`, in a thread.
 
     It rides out a broker that goes away: the client's queue fills, it waits, nothing is sent twice.
+    `region` tells where a user lived at a click's time.
     """
 
-    def __init__(self, uris: str, topic: str = "clicks", rate: float = 100, seed: int = 77) -> None:
+    def __init__(
+        self,
+        uris: str,
+        topic: str = "clicks",
+        rate: float = 100,
+        seed: int = 77,
+        region: Callable[[str, int], str | None] = lambda userid, at: None,
+    ) -> None:
         self._topic = topic
+        self._region = region
         self._model = ClickModel(seed)
         self._producer = Producer(
             {
@@ -39,6 +49,7 @@ class ClickGenerator:
         self._rate = rate
         self._begin(0)
         self._counts: Counter[tuple[str, str, str]] = Counter()
+        self._by_region: Counter[tuple[str, str | None]] = Counter()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="clicks", daemon=True)
 
@@ -59,6 +70,10 @@ class ClickGenerator:
     def counts(self) -> Counter[tuple[str, str, str]]:
         """How many clicks of each (userid, url, device_id) the broker has acknowledged."""
         return Counter(dict(self._counts))
+
+    def by_region(self) -> Counter[tuple[str, str | None]]:
+        """How many acknowledged clicks of each (url, region of the user at that time)."""
+        return Counter(dict(self._by_region))
 
     def _run(self) -> None:
         while not self._stopping.is_set():
@@ -93,6 +108,7 @@ class ClickGenerator:
         def delivered(error: KafkaError | None, _: Message) -> None:
             if error is None:
                 self._counts[click.userid, click.url, click.device_id] += 1
+                self._by_region[click.url, self._region(click.userid, click.event_time)] += 1
 
         self._sent += 1
         while not self._stopping.is_set():

@@ -1,20 +1,26 @@
-"""The clickstream demo: a stream, three views, a generator, and a check that the views are right."""
+"""The clickstream demo: a stream, three views, a generator, and a check that the views are right.
+
+`region_story` adds users in Kinesis.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from confluent_kafka import Consumer, TopicPartition
 from rich.console import Console
 from rich.table import Table
 
 from millpond.embedded.click_generator import ClickGenerator
+from millpond.embedded.region_story import VIEW_COLUMNS, VIEW_NAME, RegionStory
 from millpond.embedded.server_client import ServerClient, StatementRefused
 from millpond.errors import error_table
+from millpond.stores.protocol import Log
 
 TOPIC = "clicks"
 
@@ -52,6 +58,19 @@ VIEWS = (
     View("user_url_device_visits", ("userid", "url", "device_id"), (0, 1, 2)),
 )
 
+REGION_VIEW = View(VIEW_NAME, VIEW_COLUMNS, ())
+"""Of the second story; it has statements of its own."""
+
+Expected = Mapping[View, Counter[tuple[str, ...]]]
+
+
+class Before(NamedTuple):
+    """What earlier runs have left: visits, and those by (url, region)."""
+
+    visits: Counts
+    regions: Counter[tuple[str, ...]]
+
+
 STATEMENTS = (
     "CREATE STREAM IF NOT EXISTS clicks (event_time BIGINT, device_id VARCHAR, url VARCHAR, ip VARCHAR, "
     f"userid VARCHAR) WITH ('topic'='{TOPIC}', 'value.format'='json', 'timestamp'='event_time', "
@@ -65,6 +84,7 @@ def run_demo(
     base_url: str,
     kafka_uris: str,
     *,
+    users: Callable[[], Log] | None = None,
     rate: float = 100,
     seconds: float | None = None,
     console: Console | None = None,
@@ -73,6 +93,7 @@ def run_demo(
 ) -> int:
     """Run the demo on the server at `base_url`, sending clicks to `kafka_uris`; the exit code.
 
+    `users` opens the store of the second story, which begins once the first one runs; without it there is none.
     With `seconds` it ends by itself, prints the views and returns 0 if they hold exactly the clicks that were
     sent, else 1 after `settle_seconds`. Without, it runs until `stop` is set and returns 0.
     """
@@ -81,18 +102,22 @@ def run_demo(
     with ServerClient(base_url) as server:
         create(server, console)
         console.print(f"[bold]Open [link={base_url}/demo]{base_url}/demo[/link][/bold]  ({rate:g} clicks a second)")
-        before: Counts = Counter()
-        if seconds is not None:
-            before = settled(server, clicks_in(kafka_uris), settle_seconds)
-        generator = ClickGenerator(kafka_uris, TOPIC, rate)
+        story = RegionStory(base_url, users, console)
+        story.start()
+        before = Before(Counter(), Counter())
+        if seconds is not None and (clicks := clicks_in(kafka_uris)):
+            before = settled(server, clicks, settle_seconds, story)
+        generator = ClickGenerator(kafka_uris, TOPIC, rate, region=story.region)
         generator.start()
         try:
             stop.wait(seconds)
         finally:
             generator.stop()
+            story.stop()
         if seconds is None:
             return 0
-        return report(server, console, before + generator.counts(), before.total(), settle_seconds)
+        wanted = expected(before, generator, story.wait(settle_seconds) and story.right)
+        return report(server, console, wanted, before.visits.total(), settle_seconds)
 
 
 def create(server: ServerClient, console: Console) -> None:
@@ -103,11 +128,26 @@ def create(server: ServerClient, console: Console) -> None:
         console.print("[green]✓[/green]", statement.split(" AS ")[0].split(" (")[0], highlight=False)
 
 
-def settled(server: ServerClient, clicks: int, seconds: float) -> Counts:
-    """The largest view once it holds all `clicks`: what earlier runs have left in the same data folder."""
+def settled(server: ServerClient, clicks: int, seconds: float, story: RegionStory) -> Before:
+    """What earlier runs have left in the same data folder: the views once they hold all `clicks`."""
     view = VIEWS[2]
     wait_until(lambda: held(server, view).total() >= clicks, seconds, pause=0.2)
-    return Counter({(key[0], key[1], key[2]): visits for key, visits in held(server, view).items()})
+    visits = Counter({(key[0], key[1], key[2]): n for key, n in held(server, view).items()})
+    if not story.wait(seconds):
+        return Before(visits, Counter())
+    wait_until(lambda: held(server, REGION_VIEW).total() >= clicks, seconds, pause=0.2)
+    return Before(visits, held(server, REGION_VIEW))
+
+
+def expected(before: Before, generator: ClickGenerator, regions: bool) -> Expected:
+    """The recount of each view that is to be right."""
+    counts = before.visits + generator.counts()
+    wanted = {view: view.expected(counts) for view in VIEWS}
+    if regions:
+        clicks = generator.by_region().items()
+        sent: Counter[tuple[str, ...]] = Counter({(url, where): n for (url, where), n in clicks if where is not None})
+        wanted[REGION_VIEW] = before.regions + sent
+    return wanted
 
 
 def clicks_in(uris: str) -> int:
@@ -130,23 +170,23 @@ def held(server: ServerClient, view: View) -> Counter[tuple[str, ...]]:
     return Counter({tuple(str(v) for v in row[:-1]): int(row[-1] or 0) for row in rows})
 
 
-def report(server: ServerClient, console: Console, counts: Counts, earlier: int, seconds: float) -> int:
-    """Print the views and whether they equal `counts`; 0 if they do."""
-    right = wait_until(lambda: not differing(server, counts), seconds, pause=0.1)
-    for view in VIEWS:
+def report(server: ServerClient, console: Console, wanted: Expected, earlier: int, seconds: float) -> int:
+    """Print the views and whether they are as `wanted`; 0 if they are."""
+    right = wait_until(lambda: not differing(server, wanted), seconds, pause=0.1)
+    for view in wanted:
         console.print(table(view, held(server, view)))
-    total = f"{counts.total():,} clicks" + (f" ({earlier:,} of them earlier)" if earlier else "")
+    total = f"{wanted[VIEWS[0]].total():,} clicks" + (f" ({earlier:,} of them earlier)" if earlier else "")
     if right:
         console.print(f"[green]✓[/green] {total} sent, and each view holds exactly these.")
         return 0
-    names = ", ".join(f"'{v.name}'" for v in differing(server, counts))
+    names = ", ".join(f"'{v.name}'" for v in differing(server, wanted))
     console.print(f"[red]✗[/red] {total} sent, but {names} differ from a recount.")
     return 1
 
 
-def differing(server: ServerClient, counts: Counts) -> list[View]:
-    """The views that do not hold exactly what `counts` says."""
-    return [view for view in VIEWS if held(server, view) != view.expected(counts)]
+def differing(server: ServerClient, wanted: Expected) -> list[View]:
+    """The views that do not hold exactly what they must."""
+    return [view for view, rows in wanted.items() if held(server, view) != rows]
 
 
 def table(view: View, rows: Counter[tuple[str, ...]], limit: int = 8) -> Table:

@@ -10,6 +10,7 @@ from typing import Any
 from millpond.catalog.model import SessionContext
 from millpond.embedded.freshness import FreshnessWatch
 from millpond.embedded.rates import RateHistory
+from millpond.embedded.region_stats import RegionStats
 from millpond.errors import MillpondError
 from millpond.serve.answers import Answer, Engine
 
@@ -50,6 +51,7 @@ class DemoStats:
         self._context = context or SessionContext()
         self._freshness = FreshnessWatch(engine, CHANGES, self._context)
         self._history = RateHistory()
+        self._regions = RegionStats(self._ask)
         self._lock = asyncio.Lock()
         self._shared: Figures = {}
         self._shared_at = self._users_at = float("-inf")
@@ -101,6 +103,7 @@ class DemoStats:
             "devices": ranked((await self._ask(DEVICES)).rows),
             "device_kinds": ranked(zip(KINDS, kinds[0], strict=True)),
             "users": await self._user_list(),
+            "regions": await self._regions.figures(),
         }
 
     async def _user_list(self) -> list[str]:

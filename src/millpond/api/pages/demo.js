@@ -11,6 +11,7 @@ const $ = (id) => document.getElementById(id);
 
 let user = new URLSearchParams(location.search).get("user") || "";
 let users = [];
+let region = "";
 let rippled = 0;
 
 // --- numbers ---------------------------------------------------------------------------------------
@@ -171,6 +172,34 @@ function userList(names) {
   $("users").replaceChildren(...names.map((name) => Object.assign(document.createElement("option"), { value: name })));
 }
 
+const REGION_STATES = {
+  absent: "No users from Kinesis on this server",
+  filling: "Catching up",
+  empty: "Nothing here yet",
+  failed: "The regions cannot be asked just now",
+};
+
+/** The regions and the pages of the one that is chosen; what is missing here leaves the rest of the page alone. */
+function regions(told) {
+  const found = told.regions;
+  const waiting = REGION_STATES[told.state] ?? "";
+  for (const id of ["regions", "region-urls"]) $(id).dataset.empty = waiting;
+  regionList(found.map((row) => row.name));
+  bars($("regions"), found, (element, name) => { element.textContent = name; });
+  bars($("region-urls"), found.find((row) => row.name === region)?.urls ?? [], urlLabel);
+}
+
+function regionList(names) {
+  const select = $("region");
+  if (!names.includes(region)) region = names[0] ?? "";
+  const listed = names.length ? names.toSorted() : [""];
+  if ([...select.options].map((option) => option.value).join() !== listed.join()) {
+    select.replaceChildren(...listed.map((name) => new Option(name || "–", name)));
+    select.disabled = !names.length;
+  }
+  if (document.activeElement !== select) select.value = region;
+}
+
 // --- states ----------------------------------------------------------------------------------------
 
 const STATES = {
@@ -202,6 +231,7 @@ function show(figures) {
     bars($("urls"), figures.urls, urlLabel);
     devices(figures);
     userList(figures.users);
+    regions(figures.regions);
     visitor(figures.user);
   }
   state(figures.state, figures.note);
@@ -256,6 +286,7 @@ $("pick").addEventListener("submit", (event) => { event.preventDefault(); choose
 $("user").addEventListener("input", () => users.includes($("user").value) && choose($("user").value));
 $("user").addEventListener("focus", () => $("user").select());
 $("user").addEventListener("blur", () => { $("user").value = user; });
+$("region").addEventListener("change", () => { region = $("region").value; ask(); });
 $("previous").addEventListener("click", () => step(-1));
 $("next").addEventListener("click", () => step(1));
 document.addEventListener("visibilitychange", () => document.hidden || ask());
