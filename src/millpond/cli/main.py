@@ -115,7 +115,7 @@ def sql(
         str, typer.Option("--server", envvar="MILLPOND_SERVER", help="The server's address.", metavar="URL")
     ] = DEFAULT_SERVER,
     dialect: Annotated[
-        str | None, typer.Option("--dialect", help="deltastream (the default) or ksql.", metavar="DIALECT")
+        str | None, typer.Option("--dialect", help="deltastream, the default.", metavar="DIALECT")
     ] = None,
     output: Annotated[
         OutputFormat, typer.Option("--output", "-o", help="json gives one object a line.")
@@ -127,8 +127,8 @@ def sql(
 
     if execute is not None and file is not None:
         raise typer.BadParameter("give -e or -f, not both")
-    if dialect not in (None, "deltastream", "ksql"):
-        raise typer.BadParameter("the dialect is deltastream or ksql", param_hint="--dialect")
+    if dialect not in (None, "deltastream"):
+        raise typer.BadParameter("the dialect is deltastream; ksql is not there yet", param_hint="--dialect")
     folders = (file.parent,) if file is not None else ()
     connection = Connection(server, dialect, folders=folders)
     if execute is None and file is None and not sys.stdin.isatty():
