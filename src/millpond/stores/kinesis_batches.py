@@ -17,10 +17,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 from millpond.errors import MillpondError
 from millpond.stores.kinesis_client import kinesis_client, kinesis_settings
-from millpond.stores.kinesis_errors import named
+from millpond.stores.kinesis_errors import named, passes
 from millpond.stores.kinesis_follower import StreamFollower
 from millpond.stores.kinesis_reader import place_at
-from millpond.stores.kinesis_shards import Place, Shard, ShardCursor, ShardRecord, list_shards, shard_number
+from millpond.stores.kinesis_shards import Place, Shard, ShardCursor, ShardRecord, backoff, list_shards, shard_number
 
 Position: TypeAlias = dict[str, dict[str, Any]]
 
@@ -29,6 +29,8 @@ BATCH_ROWS = 50_000
 BATCH_BYTES = 32 << 20
 BATCH_SECONDS = 1.0
 """How long a batch is filled while there is more: longer is later, shorter makes batches of little."""
+LIST_PATIENCE_SECONDS = 30.0
+"""How long a list of shards is asked for again: a store that is away for longer is the query's trouble."""
 STUCK_SECONDS = 120.0
 """Reading a batch again gives up after so long without a record."""
 
@@ -100,12 +102,25 @@ class BatchReader:
 
     def between(self, start: Position, end: Position) -> Iterator[BatchRecord]:
         """The records of a batch once more. Raises STREAM_RECORDS_LOST if they are not retained any more."""
-        shards = {shard.id: shard for shard in list_shards(self.client, self.stream)}
+        shards = {shard.id: shard for shard in self._shards()}
         for shard_id in sorted(end, key=shard_number):
             first, last = start.get(shard_id, {}).get("count", 0), end[shard_id]["count"]
             if last > first:
                 place = places(start).get(shard_id, Place())
                 yield from self._again(shards.get(shard_id), shard_id, replace(place), last - first)
+
+    def _shards(self) -> list[Shard]:
+        """All shards; what passes, a throttled call or a lost connection, is waited for."""
+        deadline = time.monotonic() + LIST_PATIENCE_SECONDS
+        failures = 0
+        while True:
+            try:
+                return list_shards(self.client, self.stream)
+            except Exception as error:
+                if not passes(error) or time.monotonic() > deadline:
+                    raise named(error, self.store, self.stream) from error
+            failures += 1
+            time.sleep(backoff(failures))
 
     def progress(self) -> Progress | None:
         """How far `next` has read; None before Kinesis has told for every shard."""
