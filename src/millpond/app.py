@@ -193,6 +193,7 @@ class Server:
         try:
             await serve(app, host, port, listening=self.listening, announce=ready, stop=stop)
         finally:
+            self.end = lambda: None  # it has ended: whoever still wants that need not reach the loop
             await self.engine.aclose()
 
 
