@@ -34,7 +34,7 @@ def test_boundaries_of_queries_do_not_fall_together(rate: float) -> None:
 
 
 def test_an_operators_choice_counts() -> None:
-    assert batch_seconds(1_000_000, str(uuid.uuid4()), fixed=5) == 5
+    assert World(1_000_000).length(fixed=5).seconds == 5
 
 
 class World:
@@ -44,7 +44,7 @@ class World:
         self.rate, self.now, self.rows = rate, 0.0, 0
 
     def length(self, fixed: int = 0) -> BatchLength:
-        return BatchLength(self.rate, lambda: self.rows, NO_SPREAD, fixed, lambda: self.now)
+        return BatchLength(lambda: self.rate, lambda: self.rows, NO_SPREAD, fixed, lambda: self.now)
 
     def later(self, rate: float) -> None:
         self.rows, self.now = self.rows + round(rate * LOOK_SECONDS), self.now + LOOK_SECONDS

@@ -23,20 +23,28 @@ LOOK_SECONDS = 60.0
 """Between two looks at the rate, and before the first: a backlog that has just come in is not the rate."""
 
 
-def batch_seconds(rows_per_second: float, query_id: str, fixed: int = 0) -> int:
-    """Seconds for a query whose sources bring so many rows; `fixed` (0: none) is the operator's own choice."""
-    return fixed or _fitting(rows_per_second) - _spread(query_id)
+def batch_seconds(rows_per_second: float, query_id: str) -> int:
+    """Seconds for a query whose sources bring so many rows."""
+    return _fitting(rows_per_second) - _spread(query_id)
 
 
 class BatchLength:
-    """The length that a query runs with, at first for `rate` rows a second; `rows` counts those that ever came."""
+    """The length that a query runs with, at first for `rate` rows a second; `rows` counts those that ever came.
+
+    Both ask the store. `fixed` (0: none) is the operator's own choice, for which neither is asked.
+    """
 
     def __init__(
-        self, rate: float, rows: Callable[[], int], query_id: str, fixed: int, clock: Callable[[], float]
+        self,
+        rate: Callable[[], float],
+        rows: Callable[[], int],
+        query_id: str,
+        fixed: int,
+        clock: Callable[[], float],
     ) -> None:
         self.rows, self.fixed, self.clock = rows, fixed, clock
-        self.seconds = batch_seconds(rate, query_id, fixed)
-        self.looked, self.seen = clock(), rows()
+        self.seconds = fixed or batch_seconds(rate(), query_id)
+        self.looked, self.seen = clock(), 0 if fixed else rows()
 
     def misfits(self) -> bool:
         """Whether the rate has changed so much that another length is worth a new start."""

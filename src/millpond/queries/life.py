@@ -240,7 +240,7 @@ class QueryLife:
         self._set(state=QueryState.RUNNING, mode=mode.value, mode_reason=reason)
         if real_time:
             fixed = self.settings.realtime_batch_seconds
-            length = BatchLength(self.source.rate(), self.source.rows, self.query.id, fixed, self.clock)
+            length = BatchLength(self.source.rate, self.source.rows, self.query.id, fixed, self.clock)
             self._watch(replace(self._run(), real_time=True), real_time_batches(length.seconds), length.misfits)
         else:
             waits_for_slots = self._mode()[0] is not mode

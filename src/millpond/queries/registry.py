@@ -181,16 +181,17 @@ class Queries:
 
     def filling(self, relation_id: str) -> Status | None:
         """The status of the query that writes a view."""
-        for life in list(self.lives.values()):
-            if life.plan.relation.id == relation_id:
-                return life.status
-        return None
+        return next((life.status for life in self._writers(relation_id)), None)
 
     def unread(self, relation_id: str) -> int:
         """Rows that the query which writes a view has not read; 0 if none runs or its store is away."""
         with contextlib.suppress(MillpondError):
-            return sum(life.lag() for life in list(self.lives.values()) if life.plan.relation.id == relation_id)
+            return sum(life.lag() for life in self._writers(relation_id))
         return 0
+
+    def _writers(self, relation_id: str) -> list[QueryLife]:
+        """The lives of the queries that write into a relation."""
+        return [life for life in list(self.lives.values()) if life.plan.relation.id == relation_id]
 
     def lag(self, query_id: str) -> int | None:
         """Rows that the query has not read from its sources; None if it does not run. Raises STORE_UNREACHABLE."""
