@@ -12,6 +12,7 @@ from millpond.errors import MillpondError
 from millpond.stores.kinesis import KinesisLog
 from millpond.stores.protocol import Log, NewRecord, Reader, Record
 from tests.kinesis_emulators import open_kinesis
+from tests.stores.missing_topic import error_of, on_a_missing_topic
 
 pytestmark = pytest.mark.kinesis
 
@@ -69,23 +70,11 @@ def test_a_store_is_checked(log: KinesisLog) -> None:
         assert caught.value.name == error
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda log: log.describe("missing"),
-        lambda log: log.delete("missing"),
-        lambda log: log.first_offsets("missing"),
-        lambda log: log.end_offsets("missing"),
-        lambda log: log.offsets_at("missing", 0),
-        lambda log: log.produce("missing", numbered(1)),
-    ],
-    ids=["describe", "delete", "first", "end", "at", "produce"],
-)
+@on_a_missing_topic
 def test_a_stream_that_is_not_there_is_named(log: KinesisLog, call: Callable[[Log], object]) -> None:
-    with pytest.raises(MillpondError) as caught:
-        call(log)
-    assert caught.value.name == "TOPIC_NOT_FOUND"
-    assert "'missing'" in caught.value.sentence
+    error = error_of(log, call)
+    assert error.name == "TOPIC_NOT_FOUND"
+    assert "'missing'" in error.sentence
 
 
 def test_a_bad_stream_name_and_a_setting_of_kafka_are_refused(log: KinesisLog) -> None:

@@ -13,6 +13,7 @@ from millpond.errors import MillpondError
 from millpond.stores.connect import open_log
 from millpond.stores.memory import MemoryLog
 from millpond.stores.protocol import Log, NewRecord, Reader, Record
+from tests.stores.missing_topic import error_of, on_a_missing_topic
 
 
 @pytest.fixture(params=["memory", pytest.param("kafka", marks=pytest.mark.broker)])
@@ -74,23 +75,11 @@ def test_a_topic_made_anew_has_another_id(log: Log, name: str) -> None:
     assert before and log.describe(name).id != before
 
 
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda log: log.describe("missing"),
-        lambda log: log.delete("missing"),
-        lambda log: log.first_offsets("missing"),
-        lambda log: log.end_offsets("missing"),
-        lambda log: log.offsets_at("missing", 0),
-        lambda log: log.produce("missing", numbered(1)),
-    ],
-    ids=["describe", "delete", "first", "end", "at", "produce"],
-)
+@on_a_missing_topic
 def test_a_topic_that_is_not_there_is_named(log: Log, call: Callable[[Log], object]) -> None:
-    with pytest.raises(MillpondError) as caught:
-        call(log)
-    assert caught.value.name == "TOPIC_NOT_FOUND"
-    assert "'missing'" in caught.value.sentence
+    error = error_of(log, call)
+    assert error.name == "TOPIC_NOT_FOUND"
+    assert "'missing'" in error.sentence
 
 
 def test_a_bad_topic_name_is_refused(log: Log) -> None:
