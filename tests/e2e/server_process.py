@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import signal
@@ -99,11 +100,15 @@ class ServerProcess:
     # --- asking ---
 
     def post(self, statement: str, **context: Any) -> dict[str, Any]:
+        """The server's answer. Raises OSError for one that is cut off, too: a kill may come between head and body."""
         body = json.dumps({"statement": statement, **context}).encode()
         headers = {"content-type": "application/json"}
         request = urllib.request.Request(f"{self.url}/v2/statements", body, headers)
-        with urllib.request.urlopen(request, timeout=120) as answer:
-            parsed: dict[str, Any] = json.load(answer)
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                parsed: dict[str, Any] = json.load(answer)
+        except http.client.HTTPException as error:
+            raise ConnectionError("the server went away while it answered") from error
         return parsed
 
     def sql(self, statement: str, **context: Any) -> list[list[str | None]]:
