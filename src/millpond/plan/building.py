@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from millpond.errors import MillpondError
 from millpond.plan.calls import call
-from millpond.plan.coercion import castable, coerce, common_type, is_number
+from millpond.plan.coercion import castable, coerce, common_type, is_number, rebuilt
 from millpond.plan.expressions import Case, Cast, Element, Expr, Literal
 from millpond.plan.literals import constant_cast
 from millpond.types import (
@@ -104,7 +104,9 @@ def make_cast(operand: Expr, target: DataType) -> Expr:
         )
     if operand.type == target:
         return operand
-    return Literal(target, None) if operand.type == NULL else Cast(target, operand)
+    if operand.type == NULL:
+        return Literal(target, None)
+    return rebuilt(operand, target, make_cast) or Cast(target, operand)
 
 
 def make_element(operand: Expr, index: Expr) -> Expr:

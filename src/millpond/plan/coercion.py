@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeGuard
 
 from millpond.errors import MillpondError
-from millpond.plan.expressions import Cast, Expr, Literal
+from millpond.plan.expressions import Call, Cast, Expr, Literal
 from millpond.plan.literals import constant_cast
 from millpond.types import (
     BINARY,
@@ -18,6 +18,7 @@ from millpond.types import (
     NUMBERS,
     TEMPORAL,
     TIMESTAMP,
+    VARCHAR,
     ArrayType,
     DataType,
     DecimalType,
@@ -221,7 +222,46 @@ def coerce(expr: Expr, target: DataType) -> Expr:
             return _read_constant(expr.value, target)
         if is_integer(expr.type) and is_integer(target) and _widens(expr.type, target):
             return Literal(target, expr.value)
-    return expr if same_representation(expr.type, target) else Cast(target, expr)
+    return expr if same_representation(expr.type, target) else rebuilt(expr, target, coerce) or Cast(target, expr)
+
+
+def written_parts(expr: Expr, target: DataType) -> list[tuple[Expr, DataType]] | None:
+    """The parts of an ARRAY[...], MAP[...], ROW(...) or NAMED_STRUCT(...), each with its type in `target`.
+
+    None for an expression whose parts are not written out, and where `target` has other parts.
+    """
+    match expr, target:
+        case Call(function="array"), ArrayType():
+            return [(part, target.element) for part in expr.args]
+        case Call(function="map"), MapType():
+            return [(part, (target.key, target.value)[n % 2]) for n, part in enumerate(expr.args)]
+        case Call(function="row" | "named_struct"), StructType():
+            parts = expr.args if expr.function == "row" else expr.args[1::2]
+            types = [field.type for field in target.fields]
+            return list(zip(parts, types, strict=True)) if len(parts) == len(types) else None
+    return None
+
+
+def rebuilt(expr: Expr, target: DataType, change: Callable[[Expr, DataType], Expr]) -> Expr | None:
+    """The cast of a nested value whose parts are written out is one of its parts, which every engine can do.
+
+    >>> str(rebuilt(Call(ArrayType(), "array", (Literal(NULL, None),)), ArrayType(element=DOUBLE), coerce).type)
+    'ARRAY<DOUBLE>'
+    """
+    pairs = written_parts(expr, target)
+    if pairs is None:
+        return None
+    parts = [change(part, type) for part, type in pairs]
+    assert isinstance(expr, Call)
+    unnamed = expr.function == "row" and _member_names(expr.type) == _member_names(target)
+    if isinstance(target, StructType) and not unnamed:
+        named = zip(target.fields, parts, strict=True)
+        return Call(target, "named_struct", tuple(e for f, p in named for e in (Literal(VARCHAR, f.name), p)))
+    return Call(target, expr.function, tuple(parts))
+
+
+def _member_names(type: DataType) -> list[str]:
+    return [field.name for field in type.fields] if isinstance(type, StructType) else []
 
 
 def _read_constant(text: str, target: DataType) -> Literal:

@@ -28,7 +28,12 @@ def cast(operand: str, source: DataType, target: DataType) -> str:
 
 def _unchanged(operand: str, source: DataType, target: DataType) -> str:
     if source.name in NESTED and source != target:
-        raise MillpondError("NOT_IN_PULL_QUERY", name=f"CAST({source} AS {target})")
+        raise MillpondError(
+            "TYPE_MISMATCH",
+            what=f"A value of {source} whose parts are not written out",
+            given=f"cast to {target} here",
+            instead="Write its parts, each of its type: ARRAY[...], MAP[...], NAMED_STRUCT(...).",
+        )
     return operand
 
 
