@@ -85,3 +85,22 @@ def test_json_becomes_avro_and_avro_becomes_json_and_a_registry_that_is_away_los
     registry.status = None
     eventually(lambda: values(server, plain), sorted([*wanted, b'{"id":77,"price":null,"tags":null}']), 90)
     assert "hush" not in server.log
+
+    # The same rows as delimited text, to which INSERT adds another; a second query reads them.
+    lines, again = f"lines_{name}", f"again_{name}"
+    server.sql(
+        f"CREATE STREAM {lines} WITH ('value.format' = 'delimited', 'value.delimiter' = 'TAB', "
+        "'key.format' = 'delimited', 'key.columns' = 'price,id', 'store' = 'avro', "
+        "'starting.position' = 'earliest') AS SELECT id, price, 'a\"b' AS text FROM copy WHERE id < 3",
+        database=database,
+    )
+    server.sql(f"INSERT INTO {lines} VALUES (7, 1.25, NULL)", database=database)
+    server.sql(
+        f"CREATE STREAM {again} WITH ('value.format' = 'json', 'store' = 'avro') AS SELECT * FROM {lines}",
+        database=database,
+    )
+    found = [f'{n}\t{n}.50\t"a""b"'.encode() for n in range(3)]
+    eventually(lambda: values(server, lines), sorted([*found, b"7\t1.25\t"]), 90)
+    assert {r.key for r in read(server.kafka, lines)} == {b"0.50,0", b"1.50,1", b"2.50,2", b"1.25,7"}
+    copied = [f'{{"id":{n},"price":{n}.50,"text":"a\\"b"}}'.encode() for n in range(3)]
+    eventually(lambda: values(server, again), sorted([*copied, b'{"id":7,"price":1.25,"text":null}']), 90)

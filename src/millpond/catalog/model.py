@@ -99,6 +99,9 @@ class Store:
 KAFKA_TYPES = ("KAFKA", "CONFLUENT_KAFKA")
 """Store types whose topics are Kafka's: alike in all but how one logs in."""
 
+DELIMITER_WORDS = {"SPACE": " ", "TAB": "\t"}
+"""Delimiters that have a name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Relation:
@@ -122,9 +125,9 @@ class Relation:
     store: str
     topic: str
     value_format: str
-    """json, avro or primitive."""
+    """json, avro, delimited or primitive."""
     key_format: str | None
-    """json, avro or primitive; None: records have no key that Millpond reads or writes."""
+    """json, avro, delimited or primitive; None: records have no key that Millpond reads or writes."""
     key_type: DataType | None
     key_columns: tuple[str, ...]
     timestamp_column: str | None
@@ -147,6 +150,11 @@ class Relation:
         """Columns that only the record's key carries, not its value."""
         listed = self.properties.get("value.columns.exclude", "")
         return tuple(name for part in listed.split(",") if (name := part.strip().strip('"')))
+
+    def delimiter(self, part: str) -> str:
+        """The character between the fields of delimited text; `part` is key or value."""
+        given = self.properties.get(f"{part}.delimiter", ",")
+        return DELIMITER_WORDS.get(given, given)
 
     def column(self, name: str) -> Column | None:
         return next((c for c in self.columns if c.name == name), None)

@@ -18,6 +18,7 @@ from millpond.catalog.store_kinds import STORE_KINDS
 from millpond.errors import MillpondError
 from millpond.plan.assignment import assign
 from millpond.plan.dead_letters import LAST_RESORT, dead_letter_places
+from millpond.plan.delimited import check_delimited
 from millpond.plan.expressions import Expr
 from millpond.plan.naming import Names, path_of
 from millpond.plan.nodes import Kind, Sink
@@ -49,6 +50,7 @@ def plan_create_as(statement: st.CreateRelationAs, names: Names, topics: TopicLo
     query = _query(statement, statement.query, relation, plan, names)
     view = (BuildView(relation),) if kind is RelationKind.VIEW else ()
     topic = new_topic(sink, plan.scans[0], given, topics)
+    check_delimited(relation)
     check_schemas(relation, names.reader)
     stages = (topic, *_dead_letter_topics(sink), *sink_schemas(sink), RegisterRelation(relation), *view)
     return created((*stages, StartQuery(query, sink)), relation, query)

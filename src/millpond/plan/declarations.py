@@ -8,6 +8,7 @@ from typing import Any
 from millpond.catalog.lookup import existing_store
 from millpond.catalog.model import RelationKind
 from millpond.errors import MillpondError
+from millpond.plan.delimited import check_delimited
 from millpond.plan.naming import Names, column_named, refuse_twice
 from millpond.plan.properties import RELATION, read_properties
 from millpond.plan.relations import created, declared_relation
@@ -33,6 +34,7 @@ def plan_create_relation(statement: st.CreateRelation, names: Names, lookup: Col
     key = tuple(column_named(columns, i, home.name) for i in statement.primary_key)
     refuse_twice(statement.primary_key, key)
     relation = declared_relation(RelationKind(statement.kind), home, columns, key, given)
+    check_delimited(relation)
     check_schemas(relation, names.reader)
     topic = declared_topic(relation, existing_store(names.reader, relation.store).type, given)
     return created((topic, RegisterRelation(relation)), relation)

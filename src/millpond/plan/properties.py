@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from millpond.catalog.model import DELIMITER_WORDS
 from millpond.errors import MillpondError
 from millpond.sql.statements import Properties, Property
 from millpond.suggestion import suggestion
@@ -59,10 +60,20 @@ def _names(value: Any) -> tuple[str, ...]:
 
 def _format(value: Any) -> str:
     text = str(value).lower()
-    if text in ("protobuf", "delimited"):
-        instead = "Use 'avro', 'json' or 'primitive'."
+    if text == "protobuf":
+        instead = "Use 'avro', 'json', 'delimited' or 'primitive'."
         raise MillpondError("UNSUPPORTED", feature=f"The format '{text}'", instead=instead)
-    if text not in ("json", "avro", "primitive"):
+    if text not in ("json", "avro", "delimited", "primitive"):
+        raise ValueError
+    return text
+
+
+def _delimiter(value: Any) -> str:
+    """A character, or the name of one: so that DESCRIBE can show it."""
+    text = {word: name for name, word in DELIMITER_WORDS.items()}.get(value, _text(value))
+    if text.upper() in DELIMITER_WORDS:
+        return text.upper()
+    if len(text) != 1 or text in '"\r\n\0' or text > "\uffff":
         raise ValueError
     return text
 
@@ -84,7 +95,8 @@ FLAG = PropertyKind(_flag, "TRUE or FALSE")
 POSITION = PropertyKind(_position, "'earliest', 'latest' or a time in epoch milliseconds")
 NAMES = PropertyKind(_names, "column names separated by commas")
 
-FORMAT = PropertyKind(_format, "one of JSON, AVRO, PRIMITIVE")
+DELIMITER = PropertyKind(_delimiter, "one character that is no quote or line break, or SPACE or TAB")
+FORMAT = PropertyKind(_format, "one of JSON, AVRO, DELIMITED, PRIMITIVE")
 
 TOPIC = {
     "store": TEXT,
@@ -94,6 +106,8 @@ TOPIC = {
     "topic.shards": COUNT,
     "value.format": FORMAT,
     "key.format": FORMAT,
+    "value.delimiter": DELIMITER,
+    "key.delimiter": DELIMITER,
     "key.type": TEXT,
     "timestamp": TEXT,
     "timestamp.format": _one_of("sql", "iso8601"),
@@ -101,8 +115,9 @@ TOPIC = {
 }
 RELATION = {**TOPIC, "starting.position": POSITION}
 SINK = {**TOPIC, "key.columns": NAMES, "value.columns.exclude": NAMES, "starting.position": POSITION}
-VIEW = {**{k: v for k, v in SINK.items() if k != "key.columns"}, "retention.millis": MILLIS}
-"""A view's key is that of its rows."""
+_NOT_OF_VIEWS = ("key.columns", "value.delimiter", "key.delimiter")
+VIEW = {**{k: v for k, v in SINK.items() if k not in _NOT_OF_VIEWS}, "retention.millis": MILLIS}
+"""A view's key is that of its rows, and its records are JSON."""
 SOURCE = {
     "timestamp": TEXT,
     "timestamp.format": _one_of("sql", "iso8601"),

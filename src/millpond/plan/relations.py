@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from millpond.catalog.model import PersistentQuery, Relation, RelationKind, SessionContext
 from millpond.errors import MillpondError
+from millpond.plan.delimited import delimiter_of
 from millpond.plan.query import QueryPlan
 from millpond.plan.stages import Planned, Stage
 from millpond.plan.timestamps import timestamp_column
@@ -130,6 +131,8 @@ def derived_relation(kind: RelationKind, home: Home, plan: QueryPlan, given: Map
         plain = len(carried) == 1 and carried[0].type.name in PRIMITIVE_VALUES
         inherited = plain or source.value_format != "primitive"
         given["value.format"] = source.value_format if inherited else "json"
+        if kind is not RelationKind.VIEW:
+            given = {**delimiter_of(source, "value", given["value.format"]), **given}
     elif given["value.format"] == "primitive":
         check_primitive_value(carried)
     full = {"timestamp.format": source.timestamp_format, **given}
@@ -235,19 +238,21 @@ def _stream(home: Home, plan: QueryPlan, given: Mapping[str, Any], source: Relat
     else:
         form, key_type = source.key_format, source.key_type
         _check_passed_key(home.name, given, source)
+        given = {**given, **delimiter_of(source, "key", form)}
     return _relation(RelationKind.STREAM, home, plan.columns, (), given, form, key_type, columns, home.name.lower())
 
 
 def _check_passed_key(name: str, given: Mapping[str, Any], source: Relation) -> None:
     """Without `key.columns` the source's keys go through as they are: in no other format."""
-    wanted = given.get("key.format")
-    if wanted is not None and wanted != source.key_format:
-        raise MillpondError(
-            "BAD_KEY",
-            name=name,
-            reason=f"'key.format' is '{wanted}', but the keys of '{source.name}' go through as they are",
-            instead="Say with 'key.columns' what the key is made of, or leave 'key.format' out.",
-        )
+    has = {"key.format": source.key_format, **delimiter_of(source, "key", source.key_format)}
+    for key in ("key.format", "key.delimiter"):
+        if key in given and given[key] != has.get(key):
+            raise MillpondError(
+                "BAD_KEY",
+                name=name,
+                reason=f"'{key}' is '{given[key]}', but the keys of '{source.name}' go through as they are",
+                instead=f"Say with 'key.columns' what the key is made of, or leave '{key}' out.",
+            )
 
 
 def _relation(

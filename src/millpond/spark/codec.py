@@ -36,14 +36,15 @@ def decode(
     of_key: bool = False,
     record: Sequence[str] = RECORD,
     registry: Mapping[str, str] | None = None,
+    delimiter: str = ",",
 ) -> SparkColumn:
     """A struct of the `needed` columns (None: all) of a Kafka record's value, or of its key.
 
     All `columns` are type-checked, the needed ones built. The struct is NULL for a null value, and for one
     that does not decode; `error_handling` says what happens to that record: LOG (to `dead_letter_topic`, with the
     Java client's settings `producer`), IGNORE (it is counted) or TERMINATE (the query fails). Text of timestamps is
-    read in both formats, whatever `timestamp_format` is. `registry` says where Avro's schemas are. `scan` is
-    the number of the scan whose progress this is.
+    read in both formats, whatever `timestamp_format` is. `registry` says where Avro's schemas are, `delimiter`
+    what is between the fields of delimited text. `scan` is the number of the scan whose progress this is.
     """
     jvm = _jvm()
     names = [c.name for c in columns if needed is None or c.name in needed]
@@ -51,8 +52,8 @@ def decode(
     bad_records = jvm.io.millpond.BadRecords(error_handling.upper(), query_id, topic, dict(producer or {}))
     schema = _schema(columns, value_format)
     java_columns = [_java(F.col(name)) for name in record]
-    where = dict(registry or {})
-    java = jvm.io.millpond.Codec.decode(schema, names, value_format, of_key, scan, bad_records, where, java_columns)
+    options = {**(registry or {}), "delimiter": delimiter}
+    java = jvm.io.millpond.Codec.decode(schema, names, value_format, of_key, scan, bad_records, options, java_columns)
     return ClassicColumn(java)
 
 
@@ -62,8 +63,9 @@ def encode_value(
     timestamp_format: str = "sql",
     values: Sequence[SparkColumn] | None = None,
     schema_id: int = 0,
+    delimiter: str = ",",
 ) -> SparkColumn:
-    """The bytes of a record's value: an object of `columns` in their order, or one primitive.
+    """The bytes of a record's value: an object of `columns` in their order, a line of them, or one primitive.
 
     `schema_id` is that of `avro_schema(columns)`, for Avro. `values` are where the columns come from, in the same
     order; without them, the columns of the same names.
@@ -73,7 +75,8 @@ def encode_value(
     row = F.struct(*(source.cast(f.dataType).alias(f.name) for f, source in typed))
     schema = _schema(columns, value_format)
     iso8601 = timestamp_format.lower() == "iso8601"
-    return ClassicColumn(_jvm().io.millpond.Codec.encode(schema, value_format, iso8601, schema_id, _java(row)))
+    java = _jvm().io.millpond.Codec.encode(schema, value_format, iso8601, schema_id, delimiter, _java(row))
+    return ClassicColumn(java)
 
 
 def encode_key(
@@ -82,9 +85,10 @@ def encode_key(
     timestamp_format: str = "sql",
     values: Sequence[SparkColumn] | None = None,
     schema_id: int = 0,
+    delimiter: str = ",",
 ) -> SparkColumn:
     """The bytes of a record's key, as `encode_value` writes them: equal keys have equal bytes."""
-    return encode_value(columns, key_format, timestamp_format, values, schema_id)
+    return encode_value(columns, key_format, timestamp_format, values, schema_id, delimiter)
 
 
 def skip_written(query_id: str, partition: SparkColumn, offset: SparkColumn) -> SparkColumn:

@@ -40,6 +40,7 @@ def records(node: Sink, rows: DataFrame, run: Run) -> DataFrame:
         node.relation.value_format,
         node.relation.timestamp_format,
         schema_id=_schema_id(node, "value", node.relation.value_format, carried, run),
+        delimiter=node.relation.delimiter("value"),
     )
     written = rows.select(
         _key(node, run).alias("key"), _or_delete(node, value).alias("value"), _headers(node, run).alias("headers")
@@ -70,7 +71,8 @@ def _key(node: Sink, run: Run) -> SparkColumn:
     columns = [types[name] for name in node.key]
     form = relation.key_format or "json"
     schema_id = _schema_id(node, "key", form, columns, run)
-    return encode_key(columns, form, relation.timestamp_format, schema_id=schema_id)
+    delimiter = relation.delimiter("key")
+    return encode_key(columns, form, relation.timestamp_format, schema_id=schema_id, delimiter=delimiter)
 
 
 def _or_delete(node: Sink, value: SparkColumn) -> SparkColumn:

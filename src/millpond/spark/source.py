@@ -81,6 +81,7 @@ def _decode(columns: Sequence[Column], record_format: str, scan: Scan, run: Run,
         query_id=run.query_id,
         scan=scan.number,
         registry=run.registry(scan.relation.store).java_options() if record_format == "avro" else None,
+        delimiter=scan.relation.delimiter("key" if options.get("of_key") else "value"),
         **options,
     )
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol, TypeAlias
 
 from millpond.catalog.model import Relation, RelationKind
 from millpond.errors import MillpondError
+from millpond.stores.formats.delimited import delimited_decoder, encode_delimited
 from millpond.stores.formats.json_reader import json_decoder
 from millpond.stores.formats.json_writer import encode_json
 from millpond.stores.formats.primitive import decode_primitive, encode_primitive
@@ -64,7 +65,7 @@ def decode_key(relation: Relation, data: bytes, schemas: Codecs | None = None) -
     columns = key_columns(relation)
     if relation.key_format == "primitive":
         return (decode_primitive(columns[0].type, data),) if columns else ()
-    return _decoder(relation, relation.key_format, columns, schemas)(data) if columns else ()
+    return _decoder(relation, "key", relation.key_format, columns, schemas)(data) if columns else ()
 
 
 def encode_value(relation: Relation, row: Sequence[Any], schemas: Codecs | None = None) -> bytes | None:
@@ -87,12 +88,16 @@ def _encode(
 ) -> bytes:
     if record_format == "avro":
         return _known(relation, schemas).encoder(f"{relation.topic}-{part}", columns)(values)
+    if record_format == "delimited":
+        return encode_delimited(values, columns, relation.delimiter(part), relation.timestamp_format)
     return encode_json(values, columns, relation.timestamp_format)
 
 
 def _decoder(
-    relation: Relation, record_format: str | None, columns: tuple[Column, ...], schemas: Codecs | None
+    relation: Relation, part: str, record_format: str | None, columns: tuple[Column, ...], schemas: Codecs | None
 ) -> Callable[[bytes], Row]:
+    if record_format == "delimited":
+        return delimited_decoder(columns, relation.delimiter(part))
     return _known(relation, schemas).decoder(columns) if record_format == "avro" else json_decoder(columns)
 
 
@@ -115,7 +120,7 @@ def value_decoder(relation: Relation, schemas: Codecs | None = None) -> Callable
         type_ = relation.columns[0].type
         return lambda key, value: (decode_primitive(type_, value),)
     left_out = excluded(relation)
-    decode = _decoder(relation, relation.value_format, value_columns(relation), schemas)
+    decode = _decoder(relation, "value", relation.value_format, value_columns(relation), schemas)
     if not left_out:
         return lambda key, value: decode(value)
     return _joined(relation, decode, left_out, schemas)
