@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from millpond.catalog.catalog import Catalog
+from millpond.catalog.dependents import drop_order
 from millpond.catalog.model import Index, QueryState
 from millpond.errors import MillpondError
 from tests.catalog.examples import CLICKS, KAFKA, QUERY, VISITS, furnish
@@ -181,10 +182,10 @@ def test_a_write_that_makes_no_sense_is_refused_and_changes_nothing(catalog: Cat
 
 def test_the_refusal_of_a_drop_names_the_dependents_and_the_next_step(catalog: Catalog) -> None:
     clicks, visits, query = furnish(catalog)
-    with pytest.raises(MillpondError, match=r"query 'count_visits' \(reads it\)") as refusal:
+    with pytest.raises(MillpondError, match=r"query 'count_visits' -> 'url_visits' \(reads it\)") as refusal:
         catalog.drop_relation(clicks.id)
-    assert refusal.value.hint == f"First: TERMINATE QUERY {query.id};"
-    with pytest.raises(MillpondError, match=r"query 'count_visits' \(writes it\)"):
+    assert refusal.value.hint == f"In this order: TERMINATE QUERY {query.id}; DROP RELATION {clicks.fqn};"
+    with pytest.raises(MillpondError, match=r"query 'count_visits' -> 'url_visits' \(writes it\)"):
         catalog.drop_relation(visits.id)
     with pytest.raises(MillpondError, match="stream 'clicks', view 'url_visits'") as refusal:
         catalog.drop_store("kafka")
@@ -197,3 +198,15 @@ def test_the_refusal_of_a_drop_names_only_the_first_of_many_dependents(catalog: 
         catalog.create_relation(replace(CLICKS, name=f"clicks{n}"))
     with pytest.raises(MillpondError, match="stream 'clicks4', 4 more"):
         catalog.drop_store("kafka")
+
+
+def test_things_are_dropped_in_an_order_in_which_none_is_refused(catalog: Catalog) -> None:
+    clicks, visits, _ = furnish(catalog)
+    copy = catalog.create_relation(replace(CLICKS, name="a_copy"))
+    copying = catalog.create_query(replace(QUERY, name=None, sink=copy.id, sources=(clicks.id,)))
+    assert drop_order(catalog, catalog.relations()) == [
+        f"TERMINATE QUERY {copying.id};",
+        f"DROP RELATION {copy.fqn};",
+        f"DROP RELATION {visits.fqn};",
+        f"DROP RELATION {clicks.fqn};",
+    ]

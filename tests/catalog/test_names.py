@@ -9,7 +9,7 @@ import pytest
 
 from millpond.catalog import names
 from millpond.catalog.catalog import Catalog
-from millpond.catalog.model import Index, SessionContext
+from millpond.catalog.model import Index, QueryState, SessionContext
 from millpond.errors import MillpondError
 from tests.catalog.examples import CLICKS, CONTEXT, QUERY, furnish
 
@@ -75,7 +75,9 @@ MISSING: list[tuple[Resolver, str, str, str]] = [
     (names.resolve_index, "by_a", "INDEX_NOT_FOUND", "Did you mean 'by_at'?"),
     (names.resolve_query, "count_visit", "QUERY_NOT_FOUND", "Did you mean 'count_visits'?"),
     (names.resolve_query, "count_visits:2", "QUERY_NOT_FOUND", "Did you mean 'count_visits'?"),
-    (names.resolve_query, "a.b", "INVALID_NAME", "Write it as query;"),
+    (names.resolve_query, "a.b", "QUERY_NOT_FOUND", "LIST QUERIES; shows"),
+    (names.resolve_query, "url_visit", "QUERY_NOT_FOUND", "Did you mean 'url_visits'?"),
+    (names.resolve_query, "clicks", "QUERY_NOT_FOUND", ""),
 ]
 
 
@@ -111,6 +113,19 @@ def test_a_query_is_found_by_id_name_and_version(furnished: Catalog) -> None:
         ("Odd:7", odd),
     ):
         assert names.resolve_query(furnished, parts(text), CONTEXT) == expected
+
+
+def test_a_relation_stands_for_the_one_query_that_writes_it(furnished: Catalog) -> None:
+    (first,) = furnished.queries()
+    for text in ("url_visits", "public.URL_VISITS", "default.public.url_visits"):
+        assert names.resolve_query(furnished, parts(text), CONTEXT) == first
+    second = furnished.create_query(replace(QUERY, name="again", sink=first.sink))
+    with pytest.raises(MillpondError) as refusal:
+        names.resolve_query(furnished, parts("url_visits"), CONTEXT)
+    assert refusal.value.name == "AMBIGUOUS_QUERY"
+    assert first.id in refusal.value.sentence and "(again)" in refusal.value.sentence
+    furnished.update_query(first.id, state=QueryState.TERMINATED)
+    assert names.resolve_query(furnished, parts("url_visits"), CONTEXT) == second
 
 
 def test_new_names_take_the_missing_levels_from_the_session() -> None:

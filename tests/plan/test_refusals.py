@@ -30,6 +30,8 @@ CREATE MATERIALIZED VIEW url_visits AS SELECT url, count(*) AS visits FROM click
   QUERY WITH ('query.name' = 'counting');
 CREATE MATERIALIZED VIEW other_view AS SELECT url FROM clicks;
 CREATE INDEX by_visits ON url_visits (visits);
+CREATE STREAM twice AS SELECT url FROM clicks;
+INSERT INTO twice SELECT url FROM plain;
 """
 
 

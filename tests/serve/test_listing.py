@@ -37,7 +37,7 @@ COLUMNS = {
     "schemas": "Name IsDefault Owner CreatedAt",
     "stores": "Name Type State Message IsDefault Owner CreatedAt UpdatedAt Path",
     "entities": "Name IsLeaf",
-    "queries": "ID Name Version IntendedState ActualState Query Owner CreatedAt UpdatedAt",
+    "queries": "ID Name Version IntendedState ActualState Query Owner CreatedAt UpdatedAt Sink",
     "compute_pools": "Name Size IntendedState ActualState ErrorMessages Timeout",
     "function_sources": "Name State Language Description Url",
     "descriptor_sources": "Name Type Url Tags",
@@ -110,6 +110,7 @@ def test_columns_indexes_and_queries_are_listed(furnished: Catalog) -> None:
     assert listed(furnished, "indexes", "clicks").rows == []
     (query,) = listed(furnished, "queries").rows
     assert query[1:5] == ("count_visits", 1, "running", "starting")
+    assert query[-1] == "default.public.url_visits"
 
 
 def test_properties_are_the_session_s_names_and_what_it_has_set(furnished: Catalog) -> None:

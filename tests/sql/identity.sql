@@ -176,6 +176,7 @@ TERMINATE QUERY 6f1c9a2e-0b7d-4c3e-9a51-1234567890ab
 TERMINATE QUERY 12345678-1e5d-4c3e-9a51-123456789012
 TERMINATE QUERY mine
 RESTART QUERY "Mine"
+RESTART QUERY shop.public.visits
 PRINT ENTITY clicks
 PRINT ENTITY "clicks-2" IN STORE "s" WITH ('from_beginning') LIMIT 5
 ALTER RELATION db.s.v SET 'description' = 'Visits of a page, it''s live'

@@ -83,7 +83,7 @@ class Catalog(StoreCatalog):
         """With its schemas. Raises DATABASE_NOT_FOUND, DEPENDENTS_EXIST if it has relations."""
         with self._writing("databases") as connection:
             existing_database(self, name)
-            refuse_used_by_relations("database", name, self.relations(name))
+            refuse_used_by_relations(self, "database", name, self.relations(name))
             with self._writing("schemas"):
                 connection.execute(delete(tables.schemas).where(tables.schemas.c.database == name))
             connection.execute(delete(tables.databases).where(tables.databases.c.name == name))
@@ -100,7 +100,7 @@ class Catalog(StoreCatalog):
         """Raises SCHEMA_NOT_FOUND, DATABASE_NOT_FOUND, DEPENDENTS_EXIST if it has relations."""
         with self._writing("schemas") as connection:
             existing_schema(self, database, name)
-            refuse_used_by_relations("schema", name, self.relations(database, name))
+            refuse_used_by_relations(self, "schema", name, self.relations(database, name))
             table = tables.schemas
             connection.execute(delete(table).where(table.c.database == database, table.c.name == name))
 

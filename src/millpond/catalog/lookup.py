@@ -114,7 +114,8 @@ def no_relation(name: str, known: Iterable[Relation]) -> MillpondError:
 
 
 def no_query(reader: CatalogReader, name: str) -> MillpondError:
-    known = [known for q in reader.queries() for known in (q.id, q.name) if known]
+    sinks = {r.id: r.name for r in reader.relations()}
+    known = [known for q in reader.queries() for known in (q.id, q.name, sinks.get(q.sink)) if known]
     next_step = suggestion(name, known, "LIST QUERIES; shows those that there are.")
     return MillpondError("QUERY_NOT_FOUND", name=name, suggestion=next_step)
 

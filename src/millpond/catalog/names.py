@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
+from millpond.catalog.dependents import live
 from millpond.catalog.lookup import (
     no_database,
     no_descriptor_source,
@@ -126,12 +127,35 @@ def resolve_index(reader: CatalogReader, parts: Parts, context: SessionContext) 
 
 
 def resolve_query(reader: CatalogReader, parts: Parts, context: SessionContext) -> PersistentQuery:
-    """Of an id, a name, or `name:version`; quoted or not. Raises QUERY_NOT_FOUND, INVALID_NAME."""
-    (written,) = fold_parts(parts, context) if len(parts) == 1 else _folded(parts, context, "query", ("query",))
-    found = reader.query(parts[0][0].lower()) or _query_named(reader, written) or _query_named(reader, parts[0][0])
-    if found is None:
-        raise no_query(reader, parts[0][0])
-    return found
+    """Of an id, a name, `name:version`, or the relation that one query writes; quoted or not.
+
+    Raises QUERY_NOT_FOUND, AMBIGUOUS_QUERY, INVALID_NAME.
+    """
+    if len(parts) == 1:
+        (written,) = fold_parts(parts, context)
+        text = parts[0][0]
+        found = reader.query(text.lower()) or _query_named(reader, written) or _query_named(reader, text)
+        if found is not None:
+            return found
+    try:
+        sink = resolve_relation(reader, parts, context)
+    except MillpondError as error:
+        if error.name == "INVALID_NAME":
+            raise
+        raise no_query(reader, dotted(parts)) from None
+    return _query_into(reader, sink, dotted(parts))
+
+
+def _query_into(reader: CatalogReader, sink: Relation, written: str) -> PersistentQuery:
+    """The query that writes `sink`: the one that is not terminated, else the only one that ever did."""
+    writing = reader.queries_writing(sink.id)
+    found = live(writing) or writing
+    if not found:
+        raise no_query(reader, written)
+    if len(found) > 1:
+        queries = ", ".join(f"'{q.id}'" + (f" ({q.name})" if q.name else "") for q in found)
+        raise MillpondError("AMBIGUOUS_QUERY", name=written, queries=queries)
+    return found[0]
 
 
 def new_relation_name(parts: Parts, context: SessionContext) -> tuple[str, str, str]:

@@ -74,11 +74,11 @@ def _stages(statement: st.Drop, names: Names, topics: TopicLookup) -> tuple[tupl
         return (RemoveIndex(index, view),), (index.name,)
     if statement.kind == "schema":
         schema = resolve_schema(reader, name, context)
-        refuse_used_by_relations("schema", schema.name, reader.relations(schema.database, schema.name))
+        refuse_used_by_relations(reader, "schema", schema.name, reader.relations(schema.database, schema.name))
         return (RemoveNamespace(schema.database, schema.name),), (schema.database, schema.name)
     if statement.kind == "database":
         database = resolve_database(reader, name, context)
-        refuse_used_by_relations("database", database.name, reader.relations(database.name))
+        refuse_used_by_relations(reader, "database", database.name, reader.relations(database.name))
         return (RemoveNamespace(database.name),), (database.name,)
     raise MillpondError(
         "UNSUPPORTED",

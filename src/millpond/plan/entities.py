@@ -51,7 +51,7 @@ def plan_drop_entity(
     """Raises STORE_NOT_FOUND, ENTITY_NOT_FOUND, DEPENDENTS_EXIST if relations are on it."""
     store = names.store(statement.store)
     topic = known_entity(statement.name, store, topics)
-    refuse_used_by_relations("entity", topic, names.reader.relations_on_topic(store.name, topic))
+    refuse_used_by_relations(names.reader, "entity", topic, names.reader.relations_on_topic(store.name, topic))
     return (RemoveEntity(store.name, topic),), (topic,)
 
 

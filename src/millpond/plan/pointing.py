@@ -24,6 +24,11 @@ def _name(error: MillpondError, statement: st.Statement) -> Position | None:
     """Of the statement's name, if the error speaks of it."""
     for attribute in ("name", "query"):
         name = getattr(statement, attribute, None)
-        if isinstance(name, st.Name) and f"'{name.parts[-1].text.lower()}'" in error.sentence.lower():
+        if isinstance(name, st.Name) and _speaks_of(error, name):
             return name.position
     return None
+
+
+def _speaks_of(error: MillpondError, name: st.Name) -> bool:
+    spellings = (name.parts[-1].text, ".".join(p.text for p in name.parts))
+    return any(f"'{spelling.lower()}'" in error.sentence.lower() for spelling in spellings)

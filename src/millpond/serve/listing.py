@@ -178,10 +178,11 @@ def _columns(request: Request) -> Rows:
 
 
 def _queries(request: Request) -> Rows:
+    sinks = {r.id: f"{r.database}.{r.schema}.{r.name}" for r in request.reader.relations()}
     return [
         (
             *(q.id, q.name, q.version, q.intended_state.value, q.state.value, q.sql, q.owner),
-            *(instant(q.created_at), instant(q.updated_at)),
+            *(instant(q.created_at), instant(q.updated_at), sinks.get(q.sink)),
         )
         for q in request.reader.queries()
     ]
@@ -235,7 +236,7 @@ RELATIONS = shape(
 COLUMNS = shape("Name VARCHAR, Type VARCHAR, Nullable BOOLEAN")
 QUERIES = shape(
     "ID VARCHAR, Name VARCHAR, Version INTEGER, IntendedState VARCHAR, ActualState VARCHAR, Query VARCHAR,"
-    " Owner VARCHAR, CreatedAt TIMESTAMP_LTZ(3), UpdatedAt TIMESTAMP_LTZ(3)"
+    " Owner VARCHAR, CreatedAt TIMESTAMP_LTZ(3), UpdatedAt TIMESTAMP_LTZ(3), Sink VARCHAR"
 )
 COMPUTE_POOLS = shape(
     "Name VARCHAR, Size VARCHAR, IntendedState VARCHAR, ActualState VARCHAR, ErrorMessages VARCHAR, Timeout INTEGER"

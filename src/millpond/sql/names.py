@@ -69,7 +69,7 @@ def name(cursor: Cursor, what: str, parts: int | None = 3) -> Name:
 
 
 def query_name(cursor: Cursor) -> Name:
-    """A query's id or name: a UUID as it is, a word, name:version, a quoted name or a string."""
+    """A query's id or name: a UUID as it is, a word, name:version, a string, or the name of what it writes."""
     token = None if cursor.ended else cursor.token
     found = token and (UUID.match(cursor.sql, token.start) or _VERSIONED.match(cursor.sql, token.start))
     if not token or not found:
@@ -84,7 +84,7 @@ def _plain_query_name(cursor: Cursor) -> Name:
     if cursor.at_type(TokenType.STRING):
         token = cursor.advance()
         return Name((Identifier(token.text, True),), cursor.position(token))
-    return name(cursor, "the id or the name of a query", parts=1)
+    return name(cursor, "the id or the name of a query, or what it writes")
 
 
 def _refuse_dash(cursor: Cursor, token: Token) -> None:

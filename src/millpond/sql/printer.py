@@ -62,6 +62,8 @@ def _name(name: Name) -> str:
 
 
 def _query_name(name: Name) -> str:
+    if len(name.parts) > 1:
+        return _name(name)
     part = name.parts[0]
     return part.text if not part.quoted and _BARE_QUERY.fullmatch(part.text) else _identifier(part)
 
