@@ -74,6 +74,7 @@ def test_a_relation_tells_its_topic_and_the_queries_that_use_it(furnished: Catal
     clicks = properties(described(furnished, "relation", "clicks"))
     assert clicks["fqn"] == '"default"."public"."clicks"'
     assert (clicks["type"], clicks["topic"], clicks["timestamp"]) == ("stream", "clicks", "event_time")
+    assert (clicks["column event_time"], clicks["column url"]) == ("BIGINT", "VARCHAR NOT NULL")
     assert clicks["read_by"] == query.id and "written_by" not in clicks
     visits = properties(described(furnished, "relation", "url_visits"))
     assert (visits["type"], visits["primary_key"], visits["rows"]) == ("materialized_view", "url", "3")

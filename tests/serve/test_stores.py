@@ -11,6 +11,8 @@ import pytest
 from millpond.catalog.catalog import Catalog
 from millpond.catalog.model import SessionContext
 from millpond.errors import MillpondError
+from millpond.serve.answers import Answer
+from millpond.stores.protocol import NewRecord
 from tests.serve.engine_world import EngineWorld
 
 SECRET = "hush-hush-42"
@@ -104,6 +106,18 @@ async def test_an_entity_is_made_changed_shown_and_dropped(world: EngineWorld) -
     assert world.log.topics() == ["clicks"]
     assert (await error_of(world, 'DESCRIBE ENTITY "Orders"')).sqlstate == "3D008"
     assert (await error_of(world, "DROP ENTITY clicks")).name == "DEPENDENTS_EXIST"
+
+
+async def test_printed_records_come_with_their_headers(world: EngineWorld) -> None:
+    letter = (("mp.reason", b"not JSON"), ("mp.offset", b"4"), ("tag", b"a"), ("tag", None))
+    world.log.produce("clicks", [NewRecord(b"k", b"v"), NewRecord(None, b"\xff", letter)])
+    (printed,) = await world.engine.execute("PRINT ENTITY clicks WITH ('from_beginning') LIMIT 2", SessionContext())
+    assert not isinstance(printed, Answer)
+    assert [c.name for c in printed.columns] == ["key", "value", "headers"]
+    plain, dead = [change.row async for change in printed.changes()]
+    assert plain == ("k", "v", None)
+    assert dead[:2] == (None, "\ufffd")
+    assert json.loads(dead[2]) == {"mp.reason": "not JSON", "mp.offset": "4", "tag": ["a", None]}
 
 
 async def test_an_entity_of_kinesis_has_shards(world: EngineWorld) -> None:

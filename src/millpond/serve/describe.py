@@ -101,7 +101,8 @@ def _relation(request: Request) -> Rows:
         "read_by": _query_ids(reader.queries_reading(relation.id)),
         **request.facts.relation_progress(relation.id),
     }
-    return [(name, str(value)) for name, value in known.items() if value is not None]
+    rows = [(name, str(value)) for name, value in known.items() if value is not None]
+    return rows + [(f"column {c.name}", f"{c.type}{'' if c.nullable else ' NOT NULL'}") for c in relation.columns]
 
 
 def _query_ids(queries: Sequence[PersistentQuery]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncIterator
 
 from millpond.catalog.model import Relation, RelationKind, SessionContext
@@ -19,11 +20,11 @@ from millpond.serve.push_view import follow_view
 from millpond.serve.tail import Follower, Hub
 from millpond.sql import statements as st
 from millpond.stores.connections import Connections
-from millpond.stores.protocol import Record
+from millpond.stores.protocol import Headers, Record
 from millpond.types import VARCHAR, Column
 from millpond.views.reader import ViewReader
 
-PRINTED = (Column("key", VARCHAR), Column("value", VARCHAR))
+PRINTED = (Column("key", VARCHAR), Column("value", VARCHAR), Column("headers", VARCHAR))
 
 
 class Following:
@@ -85,7 +86,10 @@ class Following:
 
 
 class Printed:
-    """A topic's records as they come: key and value as UTF-8 text, bytes that are none as replacement characters."""
+    """A topic's records as they come: key and value as UTF-8 text, bytes that are none as replacement characters.
+
+    Headers are a JSON object; NULL where a record has none. A header that comes twice has an array.
+    """
 
     def __init__(self, context: SessionContext, follower: Follower) -> None:
         self.columns: tuple[Column, ...] = PRINTED
@@ -107,8 +111,20 @@ class Printed:
 
 
 def _printed(record: Record) -> Change:
-    texts = [None if data is None else data.decode("utf-8", "replace") for data in (record.key, record.value)]
-    return Change("insert", texts, "", ingested_of(record))
+    row = (_text(record.key), _text(record.value), _headers_text(record.headers))
+    return Change("insert", row, "", ingested_of(record))
+
+
+def _headers_text(headers: Headers) -> str | None:
+    found: dict[str, list[str | None]] = {}
+    for name, value in headers:
+        found.setdefault(name, []).append(_text(value))
+    texts = {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+    return json.dumps(texts, ensure_ascii=False) if texts else None
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "replace")
 
 
 class Limited:
