@@ -61,6 +61,7 @@ class FakeEngine:
         self.slow: dict[str, asyncio.Event] = {}
         self.calls: list[Call] = []
         self.parts = {"broker": "ok", "spark": "ok", "catalog": "ok", "views": "ok"}
+        self.stores = {"kafka": "ok"}
 
     def answer(self, sql: str, *results: Result) -> None:
         self.scripts[sql] = lambda call: results
@@ -92,6 +93,9 @@ class FakeEngine:
         if isinstance(found, Exception):
             raise found
         return found
+
+    async def reachable(self) -> Mapping[str, str]:
+        return self.stores
 
     def healthy(self) -> Mapping[str, str]:
         return self.parts

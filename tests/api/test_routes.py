@@ -35,6 +35,13 @@ def test_health_is_503_and_says_what_is_wrong(client: TestClient, engine: FakeEn
     assert answer.json()["parts"]["broker"] == "no broker answers at 'localhost:9092'"
 
 
+def test_a_store_that_cannot_be_reached_is_told_and_the_server_is_well(client: TestClient, engine: FakeEngine) -> None:
+    engine.stores["kinesis"] = "STORE_CONNECTION_REFUSED: Nothing listens at 'h:1'."
+    answer = client.get("/healthz")
+    assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+    assert answer.json()["stores"] == engine.stores
+
+
 def test_health_is_503_when_the_engine_cannot_say(
     client: TestClient, engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -106,6 +106,9 @@ class FakeEngine:
             return [self.subscriptions[-1]]
         return [self._answer(sql, context)]
 
+    async def reachable(self) -> Mapping[str, str]:
+        return {}
+
     def healthy(self) -> Mapping[str, str]:
         return {"views": "ok"}
 

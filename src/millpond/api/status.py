@@ -14,7 +14,10 @@ from millpond.serve.answers import Engine
 
 
 class Health:
-    """200 `{"status": "ok", "version", "parts"}` when all parts are ok, else 503 with what is wrong."""
+    """200 `{"status": "ok", "version", "parts", "stores"}` when all parts are ok, else 503 with what is wrong.
+
+    A store that cannot be reached is told, and changes no status: the server works, and answers what it has.
+    """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -23,6 +26,7 @@ class Health:
         parts = self._parts()
         well = all(state == "ok" for state in parts.values())
         body = {"status": "ok" if well else "unwell", "version": __version__, "parts": parts}
+        body["stores"] = await self._stores()
         await respond(send, 200 if well else 503, orjson.dumps(body))
 
     def _parts(self) -> dict[str, str]:
@@ -30,6 +34,12 @@ class Health:
             return dict(self._engine.healthy())
         except Exception as error:  # noqa: BLE001 - a part that cannot say how it is, is not well
             return {"engine": str(internal(error))}
+
+    async def _stores(self) -> dict[str, str]:
+        try:
+            return dict(await self._engine.reachable())
+        except Exception as error:  # noqa: BLE001 - as above
+            return {"catalog": str(internal(error))}
 
 
 class Version:

@@ -74,6 +74,10 @@ class Engine(Protocol):
         """Component -> 'ok' or what is wrong. Components: broker, spark, catalog, views."""
         ...
 
+    async def reachable(self) -> Mapping[str, str]:
+        """Store -> 'ok' or the error that it ends with; within about two seconds, and up to ten seconds old."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:

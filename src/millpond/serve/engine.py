@@ -30,6 +30,7 @@ from millpond.serve.listing import list_things
 from millpond.serve.live_facts import LiveFacts
 from millpond.serve.metrics import samples
 from millpond.serve.pulling import Pulling
+from millpond.serve.reachability import Reachability
 from millpond.serve.runner import Runner
 from millpond.spark.run import Engine
 from millpond.sql import statements as st
@@ -76,6 +77,7 @@ class StreamEngine:
             self.following.end,
             connections.schemas,
         )
+        self.reachability = Reachability(lambda: [s.name for s in catalog.stores()], connections.reach)
         self.threads = ThreadPoolExecutor(settings.pull_threads, thread_name_prefix="pull")
         self.looks = ThreadPoolExecutor(LOOK_THREADS, thread_name_prefix="look")
         self.effects = ThreadPoolExecutor(1, thread_name_prefix="statement")
@@ -226,6 +228,10 @@ class StreamEngine:
             "views": self.views.health(),
         }
 
+    async def reachable(self) -> Mapping[str, str]:
+        """Store -> 'ok' or the error that it ends with."""
+        return await self.reachability.states()
+
     def _broker_health(self) -> str:
         return "ok" if self.broker_alive() else "the embedded broker is down"
 
@@ -250,6 +256,7 @@ class StreamEngine:
     def close(self) -> None:
         """Stop answering; what runs below is stopped by its owner."""
         self.threads.shutdown(wait=False, cancel_futures=True)
+        self.reachability.close()
         self.looks.shutdown(wait=False, cancel_futures=True)
         self.effects.shutdown(wait=False, cancel_futures=True)
         self.reader.close()

@@ -78,6 +78,10 @@ class Connections:
         finally:
             log.close()
 
+    def reach(self, store: str) -> None:
+        """Returns if a store that is kept answers. Raises what `Log.check` raises, STORE_NOT_FOUND."""
+        self.log(store).check()
+
     def access(self, store: str) -> StoreAccess:
         """How a program on the JVM reaches it, with its secrets as they are now. Raises STORE_NOT_FOUND."""
         found, properties = self._store(store)
