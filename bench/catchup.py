@@ -14,18 +14,19 @@ from pathlib import Path
 
 from harness.broker import broker_alone
 from harness.catchup_run import CatchUp, Place, peer_catches_up, view_catches_up
-from harness.clicks import uniform_clicks
 from harness.command_line import engine_names, interruptible, plain
+from harness.events import VISITS, clicks_by_url, up_to_now
 from harness.folders import run_folder
+from harness.outputs import Output, last_counts
 from harness.peer_install import PeerUnavailableError
-from harness.peers import CATCHUP_PEERS, Peer, chosen
+from harness.peers import CATCHUP_PEERS, Job, Peer, chosen
 from harness.progress import progress
 from harness.results import write_results
 from harness.server import EmbeddedServer
 from harness.statements import Statements
 from harness.table import Cell, aim, ratio, table
 from harness.topics import create_topic, fill
-from harness.views import create_stream
+from harness.views import URL_VISITS, create_stream
 
 MILLPOND = "Millpond"
 TOPIC = "clicks"
@@ -74,9 +75,10 @@ def measured(options: argparse.Namespace, folder: Path) -> Lines:
     if peers:
         with broker_alone(server.data_dir) as broker:
             expected = expected or filled(broker.uris, options.events)
-            place = Place(broker.uris, broker.pid or 0, TOPIC)
+            place = Place(broker.uris, broker.pid or 0)
             for peer in peers:
-                lines[peer.told] = of_peer(peer, place, expected, folder)
+                output = Output(expected, last_counts(VISITS.group, VISITS.number))
+                lines[peer.told] = of_peer(peer, place, output, folder)
     return lines
 
 
@@ -89,13 +91,13 @@ def of_millpond(server: EmbeddedServer, events: int) -> tuple[CatchUp, Counter[s
         stack.callback(statements.close)
         create_stream(statements, TOPIC)
         progress(MILLPOND)
-        return view_catches_up(server, statements, expected), expected
+        return view_catches_up(server, statements, URL_VISITS, expected), expected
 
 
-def of_peer(peer: Peer, place: Place, expected: Counter[str], folder: Path) -> CatchUp | str:
+def of_peer(peer: Peer, place: Place, output: Output, folder: Path) -> CatchUp | str:
     progress(peer.told)
     try:
-        return peer_catches_up(peer, place, expected, folder)
+        return peer_catches_up(peer, Job("count", (TOPIC,)), place, output, folder)
     except PeerUnavailableError as e:
         return f"not measured: {e}"
 
@@ -103,7 +105,7 @@ def of_peer(peer: Peer, place: Place, expected: Counter[str], folder: Path) -> C
 def filled(uris: str, events: int) -> Counter[str]:
     """The topic with its events; how many of each url."""
     create_topic(uris, TOPIC)
-    return fill(uris, TOPIC, uniform_clicks(events))
+    return fill(uris, TOPIC, clicks_by_url(up_to_now(events)))
 
 
 def report(lines: Lines, events: int) -> str:

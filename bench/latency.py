@@ -13,8 +13,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from harness.broker import broker_alone
-from harness.clicks import url_of
 from harness.command_line import engine_names, interruptible, plain
+from harness.events import VISITS, url_of
 from harness.folders import run_folder
 from harness.latency_run import (
     SPAWN,
@@ -27,14 +27,14 @@ from harness.latency_run import (
 )
 from harness.observers import Probes
 from harness.peer_install import PeerUnavailableError
-from harness.peers import LATENCY_PEERS, Peer, chosen, running_peer
+from harness.peers import LATENCY_PEERS, Job, Peer, chosen, running_peer
 from harness.progress import progress
 from harness.results import write_results
 from harness.server import EmbeddedServer
 from harness.statements import Statements
 from harness.table import Cell, aim, ratio, table
 from harness.topics import create_topic, topic_like
-from harness.views import create_stream, create_view, topic_prefix
+from harness.views import URL_VISITS, create_stream, create_view
 
 PULL = "Millpond, pull query"
 PUSH = "Millpond, push query"
@@ -104,9 +104,9 @@ def of_millpond(server: EmbeddedServer, plan: Plan) -> Lines:
         observers = [
             pull_observer(PULL, server.port, PROBES, probes),
             push_observer(PUSH, server.port),
-            topic_observer(CHANGELOG, server.uris, topic_like(server.uris, topic_prefix())),
+            topic_observer(CHANGELOG, server.uris, topic_like(server.uris, URL_VISITS.topic_prefix), VISITS),
         ]
-        lines = measure(server.uris, "clicks", plan, observers, server.check, probes)
+        lines = measure(server.uris, "clicks", VISITS, plan, observers, server.check, probes)
         if any(isinstance(line, str) for line in lines.values()):
             progress(f"the server's last words: {server.last_words()}")
         return lines
@@ -114,13 +114,15 @@ def of_millpond(server: EmbeddedServer, plan: Plan) -> Lines:
 
 def of_peer(peer: Peer, uris: str, plan: Plan, folder: Path) -> Latency | str:
     progress(peer.told)
-    source, sink = f"clicks-{peer.name}", f"visits-{peer.name}"
+    source = f"clicks-{peer.name}"
+    job = Job("count", (source,))
+    sink = job.sink(peer)
     create_topic(uris, source)
     create_topic(uris, sink)
     try:
-        with running_peer(peer, uris, source, sink, folder) as running:
-            observer = topic_observer(peer.told, uris, sink)
-            return measure(uris, source, plan, [observer], running.check)[peer.told]
+        with running_peer(peer, job, uris, folder) as running:
+            observer = topic_observer(peer.told, uris, sink, VISITS)
+            return measure(uris, source, VISITS, plan, [observer], running.check)[peer.told]
     except PeerUnavailableError as e:
         return f"not measured: {e}"
 

@@ -11,8 +11,8 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from harness.clicks import uniform_clicks
 from harness.command_line import interruptible, plain
+from harness.events import clicks_by_url, up_to_now
 from harness.folders import run_folder
 from harness.processes import proportional_memory, resident_memory
 from harness.progress import progress
@@ -21,7 +21,7 @@ from harness.server import EmbeddedServer
 from harness.statements import Statements
 from harness.table import Cell, aim, table
 from harness.topics import create_topic, fill
-from harness.views import TOTAL, create_stream, create_view
+from harness.views import URL_VISITS, create_stream, create_view
 
 AIM_MB = 1500
 IDLE, ONE_VIEW = "idle", "idle with one view"
@@ -71,11 +71,11 @@ def measured(folder: Path, settle: float) -> dict[str, list[Usage]]:
 
 def one_view(server: EmbeddedServer) -> None:
     create_topic(server.uris, "clicks")
-    fill(server.uris, "clicks", uniform_clicks(FEW_EVENTS))
+    fill(server.uris, "clicks", clicks_by_url(up_to_now(FEW_EVENTS)))
     statements = Statements(server.port)
     create_stream(statements, "clicks")
     create_view(statements)
-    while statements.number(TOTAL) < FEW_EVENTS:
+    while statements.number(URL_VISITS.total) < FEW_EVENTS:
         server.check()
         time.sleep(0.2)
     statements.close()

@@ -11,8 +11,8 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-from harness.clicks import page_of
 from harness.command_line import interruptible, plain
+from harness.events import page_of
 from harness.filled_view import fill_view, wait_for_rows
 from harness.folders import run_folder
 from harness.progress import progress

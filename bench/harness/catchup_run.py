@@ -1,21 +1,20 @@
-"""How one engine's catch-up is timed: Millpond's in its view, a peer's in its output topic."""
+"""How one engine's catch-up is timed: a view of Millpond's in the view, everything else in its output topic."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
-
-from harness.peers import Peer, running_peer
+from harness.outputs import Output
+from harness.peers import Job, Peer, running_peer
 from harness.processes import cpu_seconds
 from harness.server import EmbeddedServer
 from harness.statements import Statements
-from harness.topics import PARTITIONS, Ends, create_topic
-from harness.views import ALL, TOTAL, create_view
+from harness.topics import Ends, create_topic
+from harness.views import CountView
 
 LIMIT_SECONDS = 900
 
@@ -25,21 +24,23 @@ POLL = 0.05
 QUIET_LOOKS = 40
 """An output topic that did not grow for so many looks may be complete: it is read then, but not before."""
 
+PATIENCE = 15
+"""An output topic that did not grow for so many seconds will not: what is missing in it is told."""
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a peer works: the broker, the topic with the events."""
+    """Where a peer works."""
 
     uris: str
     broker_pid: int
-    topic: str
 
 
 @dataclass(frozen=True, slots=True)
 class CatchUp:
     """Seconds from the start (CREATE, or the peer's launch) to the first output and to the complete counts.
 
-    `first_rows` of the `rows` events were in the outputs at the first look that found any.
+    `first_rows` of the `rows` outputs were there at the first look that found any; `wrong` of them were never there.
     """
 
     rows: int
@@ -48,6 +49,7 @@ class CatchUp:
     seconds: float
     engine_cpu: float
     broker_cpu: float
+    wrong: int = 0
 
     @property
     def rate(self) -> float:
@@ -61,46 +63,80 @@ class CatchUp:
         return left / (self.seconds - self.first_output) if left > self.rows / 10 else None
 
 
-def view_catches_up(server: EmbeddedServer, statements: Statements, expected: Counter[str]) -> CatchUp:
+@dataclass(frozen=True, slots=True)
+class Meters:
+    """CPU seconds so far of an engine and of its broker; `check` raises if the engine has ended."""
+
+    engine: Callable[[], float]
+    broker: Callable[[], float]
+    check: Callable[[], None]
+
+
+def view_catches_up(server: EmbeddedServer, statements: Statements, view: CountView, expected: Counter[str]) -> CatchUp:
     """From CREATE MATERIALIZED VIEW to a view of `expected`. Raises TimeoutError, ValueError (wrong)."""
-    engine, broker = server.engine_cpu(), server.broker_cpu()
-    began = time.monotonic()
-    create_view(statements)
+    meters = meters_of(server)
+    engine, broker, began = meters.engine(), meters.broker(), time.monotonic()
+    statements.run(view.create)
     rows, first, first_rows = expected.total(), 0.0, 0
-    while (total := statements.number(TOTAL)) < rows:
+    while (total := statements.number(view.total)) < rows:
         _not_longer_than(LIMIT_SECONDS, began)
         server.check()
         if total and not first:
             first, first_rows = time.monotonic() - began, total
         time.sleep(POLL)
     seconds = time.monotonic() - began
-    engine, broker = server.engine_cpu() - engine, server.broker_cpu() - broker
-    held = {row[0]: int(row[1] or 0) for row in statements.run(ALL).rows}
+    engine, broker = meters.engine() - engine, meters.broker() - broker
+    held = {str(row[0]): int(row[1] or 0) for row in statements.run(view.all).rows}
     if held != dict(expected):
         raise ValueError(f"the view is not a recount of the topic: {held}")
     return CatchUp(rows, first or seconds, first_rows or rows, seconds, engine, broker)
 
 
-def peer_catches_up(peer: Peer, place: Place, expected: Counter[str], folder: Path) -> CatchUp:
-    """From the launch of the peer's process to an output topic whose last counts are `expected`.
+def stream_catches_up(
+    server: EmbeddedServer, statements: Statements, create: str, topic: str, output: Output
+) -> CatchUp:
+    """From `create` to a complete output topic. Raises TimeoutError."""
+    meters = meters_of(server)
+    engine, broker, began = meters.engine(), meters.broker(), time.monotonic()
+    statements.run(create)
+    return _topic_fills(server.uris, topic, output, began, meters, (engine, broker))
+
+
+def peer_catches_up(peer: Peer, job: Job, place: Place, output: Output, folder: Path) -> CatchUp:
+    """From the launch of the peer's process to a complete output topic.
 
     Raises PeerUnavailableError, TimeoutError.
     """
-    sink, rows = f"visits-{peer.name}", expected.total()
+    sink = job.sink(peer)
     create_topic(place.uris, sink)
     broker, began = cpu_seconds(place.broker_pid), time.monotonic()
-    with running_peer(peer, place.uris, place.topic, sink, folder) as running, Ends(place.uris, sink) as ends:
+    with running_peer(peer, job, place.uris, folder) as running:
+        meters = Meters(running.cpu, lambda: cpu_seconds(place.broker_pid), running.check)
+        return _topic_fills(place.uris, sink, output, began, meters, (0, broker))
+
+
+def meters_of(server: EmbeddedServer) -> Meters:
+    return Meters(server.engine_cpu, server.broker_cpu, server.check)
+
+
+def _topic_fills(
+    uris: str, topic: str, output: Output, began: float, meters: Meters, before: tuple[float, float]
+) -> CatchUp:
+    """Until the output topic holds what is expected, or holds enough rows and is quiet for good."""
+    rows = output.expected.total()
+    with Ends(uris, topic) as ends:
         growth = Growth(ends)
         while True:
-            running.check()
+            meters.check()
             _not_longer_than(LIMIT_SECONDS, began)
-            if growth.look() >= rows or growth.quiet():
-                engine_cpu, broker_cpu = running.cpu(), cpu_seconds(place.broker_pid) - broker
-                if last_counts(place.uris, sink) == expected:
+            complete = growth.look() >= rows
+            if complete or growth.quiet():
+                cpu = meters.engine() - before[0], meters.broker() - before[1]
+                wrong = output.wrong(uris, topic)
+                if not wrong or growth.rests_for(PATIENCE):
                     break
             time.sleep(POLL)
-    seconds, first = growth.last_at - began, growth.first_at - began
-    return CatchUp(rows, first, growth.first_rows, seconds, engine_cpu, broker_cpu)
+    return CatchUp(rows, growth.first_at - began, growth.first_rows, growth.last_at - began, *cpu, wrong)
 
 
 class Growth:
@@ -122,24 +158,12 @@ class Growth:
         return records
 
     def quiet(self) -> bool:
-        """Whether it has stopped growing, asked once for every such pause."""
-        return self._records > 0 and self._looks == QUIET_LOOKS
+        """Whether it has stopped growing, asked again after each such pause."""
+        return self._records > 0 and self._looks > 0 and self._looks % QUIET_LOOKS == 0
 
-
-def last_counts(uris: str, topic: str) -> Counter[str]:
-    """The last count of each url in an output topic."""
-    consumer = Consumer({"bootstrap.servers": uris, "group.id": "bench-counts", "enable.auto.commit": False})
-    with Ends(uris, topic) as ends:
-        left = sum(ends.now())
-    consumer.assign([TopicPartition(topic, p, OFFSET_BEGINNING) for p in range(PARTITIONS)])
-    last: dict[bytes, bytes] = {}
-    while left > 0:
-        messages = consumer.consume(10_000, timeout=1)
-        left -= len(messages)
-        last.update((m.key(), m.value()) for m in messages if not m.error())
-    consumer.close()
-    rows = map(json.loads, last.values())
-    return Counter({row["url"]: int(row["visits"]) for row in rows})
+    def rests_for(self, seconds: float) -> bool:
+        """Whether the last record came so long ago."""
+        return self._records > 0 and time.monotonic() - self.last_at > seconds
 
 
 def _not_longer_than(seconds: float, began: float) -> None:

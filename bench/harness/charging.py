@@ -1,4 +1,4 @@
-"""Which output answers for which input row: the first one of its key whose count covers it.
+"""Which output answers for which input row: the first one of its group whose number covers it.
 
 An engine that writes one update for ten rows makes the first of the ten wait; charging every row, not every
 output, keeps that visible.
@@ -12,18 +12,18 @@ from typing import NamedTuple
 
 
 class Sent(NamedTuple):
-    """An input row: the `visits`-th of its key since the topic was empty, sent at `at` (ns, monotonic)."""
+    """An input row, sent at `at` (ns, monotonic); its `number` is above those of earlier rows of its group."""
 
-    key: str
-    visits: int
+    group: str
+    number: int
     at: int
 
 
 class Seen(NamedTuple):
-    """An output: the key's count `visits` as it was seen at `at` (ns, monotonic)."""
+    """An output that covers its group's rows up to `number`, as it was seen at `at` (ns, monotonic)."""
 
-    key: str
-    visits: int
+    group: str
+    number: int
     at: int
 
 
@@ -36,16 +36,16 @@ class Charged:
 
 
 def charge(rows: Iterable[Sent], outputs: Sequence[Seen]) -> Charged:
-    """Charge each row with the earliest output of its key that covers it; both are in order of time."""
+    """Charge each row with the earliest output of its group that covers it; both are in order of time."""
     milestones = _milestones(outputs)
     place = dict.fromkeys(milestones, 0)
     latencies, missing = [], 0
     for row in rows:
-        counts = milestones.get(row.key, [])
-        at = place.get(row.key, 0)
-        while at < len(counts) and counts[at].visits < row.visits:
+        counts = milestones.get(row.group, [])
+        at = place.get(row.group, 0)
+        while at < len(counts) and counts[at].number < row.number:
             at += 1
-        place[row.key] = at
+        place[row.group] = at
         if at < len(counts):
             latencies.append((counts[at].at - row.at) / 1e6)
         else:
@@ -54,10 +54,10 @@ def charge(rows: Iterable[Sent], outputs: Sequence[Seen]) -> Charged:
 
 
 def _milestones(outputs: Iterable[Seen]) -> dict[str, list[Seen]]:
-    """Per key the outputs that went further than all before: a count that repeats or falls covers nothing."""
+    """Per group the outputs that went further than all before: a count that repeats or falls covers nothing."""
     reached: dict[str, list[Seen]] = {}
     for output in outputs:
-        counts = reached.setdefault(output.key, [])
-        if not counts or output.visits > counts[-1].visits:
+        counts = reached.setdefault(output.group, [])
+        if not counts or output.number > counts[-1].number:
             counts.append(output)
     return reached

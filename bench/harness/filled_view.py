@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from harness.clicks import one_click_a_page
+from harness.events import one_click_a_page
 from harness.progress import progress
 from harness.server import EmbeddedServer
 from harness.statements import Statements

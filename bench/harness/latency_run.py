@@ -12,10 +12,11 @@ from multiprocessing.context import SpawnProcess
 from typing import Any
 
 from harness.charging import Seen, charge
+from harness.events import Workload
 from harness.observers import Probes, Signals, observe, watch_pull, watch_push, watch_topic
 from harness.percentiles import Percentiles, percentiles
 from harness.progress import progress
-from harness.sender import Pace, SentLog, send_clicks
+from harness.sender import Pace, SentLog, send_events
 
 SPAWN = get_context("spawn")
 
@@ -62,8 +63,8 @@ class Latency:
     """The worst latency of the rows of each second: shows pauses at a glance."""
 
 
-def topic_observer(name: str, uris: str, topic: str) -> Observer:
-    return Observer(name, watch_topic, (uris, topic))
+def topic_observer(name: str, uris: str, topic: str, workload: Workload) -> Observer:
+    return Observer(name, watch_topic, (uris, topic, workload.group, workload.number))
 
 
 def push_observer(name: str, port: int) -> Observer:
@@ -77,6 +78,7 @@ def pull_observer(name: str, port: int, urls: frozenset[str], sent: Probes) -> O
 def measure(
     uris: str,
     topic: str,
+    workload: Workload,
     plan: Plan,
     observers: Sequence[Observer],
     check: Callable[[], None],
@@ -89,7 +91,7 @@ def measure(
     measuring = SPAWN.Event()
     received, theirs = SPAWN.Pipe(duplex=False)
     pace = Pace(plan.rate, plan.seconds, measuring)
-    sender = SPAWN.Process(target=send_clicks, args=(uris, topic, pace, probes, theirs), daemon=True)
+    sender = SPAWN.Process(target=send_events, args=(uris, topic, workload.events, pace, probes, theirs), daemon=True)
     with running([observer.process() for observer in observers] + [sender]):
         _wait_for_outputs(observers, check)
         progress(f"{plan.warmup:g} s of warm-up")
@@ -142,7 +144,7 @@ def _latency(observer: Observer, sent: SentLog, rate: float) -> Latency | str:
     outputs: list[Seen] | str = _received(observer.result, 60, observer.name)
     if isinstance(outputs, str):
         return outputs
-    rows = [row for row in sent.measured if observer.keys is None or row.key in observer.keys]
+    rows = [row for row in sent.measured if observer.keys is None or row.group in observer.keys]
     charged = charge(rows, outputs)
     if not charged.latencies:
         return f"not measured: none of {len(rows)} rows was seen"

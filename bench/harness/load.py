@@ -18,7 +18,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from harness.clicks import page_of
+from harness.events import page_of
 from harness.percentiles import percentiles
 from harness.processes import pin
 from harness.views import visits_of

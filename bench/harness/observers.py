@@ -57,8 +57,8 @@ def observe(watch: Callable[..., None], args: Sequence[Any], signals: Signals) -
         signals.seen.set()
 
 
-def watch_topic(uris: str, topic: str, signals: Signals) -> None:
-    """Reads an engine's output topic: values {"url", "visits"}."""
+def watch_topic(uris: str, topic: str, group: str, number: str, signals: Signals) -> None:
+    """Reads an engine's output topic; `group` and `number` are columns of its rows."""
     consumer = Consumer(
         {
             "bootstrap.servers": uris,
@@ -77,7 +77,7 @@ def watch_topic(uris: str, topic: str, signals: Signals) -> None:
         records.append((time.monotonic_ns(), message.value()))
         signals.seen.set()
     consumer.close()
-    signals.result.send([_of_record(at, value) for at, value in records])
+    signals.result.send([_of_record(at, json.loads(value), group, number) for at, value in records])
 
 
 def watch_push(port: int, signals: Signals) -> None:
@@ -111,7 +111,7 @@ def watch_pull(port: int, urls: frozenset[str], sent: Probes, signals: Signals) 
         for url in list(wanted):
             output = _ask(server, url)
             outputs.append(output)
-            if output.visits >= wanted[url]:
+            if output.number >= wanted[url]:
                 del wanted[url]
                 signals.seen.set()
         if wanted:
@@ -135,9 +135,8 @@ def _ask(server: Statements, url: str) -> Seen:
     return Seen(url, count, time.monotonic_ns())
 
 
-def _of_record(at: int, value: bytes) -> Seen:
-    row = json.loads(value)
-    return Seen(row["url"], int(row["visits"]), at)
+def _of_record(at: int, row: dict[str, Any], group: str, number: str) -> Seen:
+    return Seen(row[group], int(row[number]), at)
 
 
 def _of_pieces(pieces: Iterable[tuple[int, bytes]]) -> list[Seen]:

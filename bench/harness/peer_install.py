@@ -16,7 +16,7 @@ from millpond.jvm.locate import find_java, find_tool, pyspark_jars
 FLINK = "apache-flink==2.3.0"
 INSTALL_SECONDS = 1800
 
-JAVA_PROGRAM = "CountPerUrl"
+JAVA_PROGRAM = "Jobs"
 
 
 class PeerUnavailableError(Exception):

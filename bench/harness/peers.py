@@ -1,4 +1,4 @@
-"""The peers: Kafka Streams and Flink SQL, each with the same count of clicks per url, topic to topic."""
+"""The peers: Kafka Streams and Flink SQL, each with the same jobs from topics to a topic."""
 
 from __future__ import annotations
 
@@ -23,6 +23,18 @@ CACHELESS = ("statestore.cache.max.bytes=0", "num.stream.threads=2")
 NO_LINGER = "producer.linger.ms=0"
 
 
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One of the peers' queries by its name there: `count`, `enrich`, `regions`, `match`; its input topics."""
+
+    name: str
+    topics: tuple[str, ...]
+
+    def sink(self, peer: Peer) -> str:
+        """The topic that a peer's run writes."""
+        return f"{self.name}-{self.topics[0]}-{peer.name}"
+
+
 @dataclass(frozen=True)
 class Peer(ABC):
     """An engine with its settings; `told` says which, for the tables."""
@@ -32,33 +44,41 @@ class Peer(ABC):
     settings: tuple[str, ...] = ()
 
     @abstractmethod
-    def command(self, uris: str, source: str, sink: str, folder: Path) -> Command:
-        """The program that counts `source` into `sink`. Raises PeerUnavailableError."""
+    def command(self, job: Job, uris: str, folder: Path) -> Command:
+        """The program that runs `job` into its sink. Raises PeerUnavailableError."""
+
+    def places(self, job: Job, uris: str, folder: Path) -> Command:
+        """The arguments that the programs of all peers begin with."""
+        return [job.name, uris, ",".join(job.topics), job.sink(self), folder]
 
 
 class Streams(Peer):
     """Kafka Streams; state in RocksDB with a changelog topic."""
 
-    def command(self, uris: str, source: str, sink: str, folder: Path) -> Command:
+    def command(self, job: Job, uris: str, folder: Path) -> Command:
         class_path = ":".join(map(str, [compiled_program(), *jars("streams")]))
         flags = ["-Djava.net.preferIPv4Stack=true", f"-Djava.io.tmpdir={folder}"]
-        places: Command = [uris, source, sink, folder / "state"]
+        places = self.places(job, uris, folder / "state")
         return [find_java(), *flags, "-cp", class_path, JAVA_PROGRAM, *places, *self.settings]
 
 
 class Flink(Peer):
     """Flink SQL; state on the heap unless the settings say otherwise, a checkpoint every 30 s."""
 
-    def command(self, uris: str, source: str, sink: str, folder: Path) -> Command:
+    def command(self, job: Job, uris: str, folder: Path) -> Command:
         connector = jars("flink")[0]
-        places: Command = [uris, source, sink, folder, connector]
-        return [flink_python(), PEERS / "flink_count.py", *places, *self.settings]
+        program = [flink_python(), PEERS / "flink_jobs.py"]
+        return [*program, *self.places(job, uris, folder), connector, *self.settings]
 
 
 LATENCY_PEERS: tuple[Peer, ...] = (
     Streams("streams", "Kafka Streams, cache 0, linger 0", (*CACHELESS, NO_LINGER)),
     Flink("flink", "Flink SQL, defaults"),
-    Flink("flink-tuned", "Flink SQL, buffer timeout 2 ms", ("execution.buffer-timeout.interval=2 ms",)),
+    Flink(
+        "flink-tuned",
+        "Flink SQL, buffer timeout 2 ms, watermarks each 10 ms",
+        ("execution.buffer-timeout.interval=2 ms", "pipeline.auto-watermark-interval=10 ms"),
+    ),
 )
 
 CATCHUP_PEERS: tuple[Peer, ...] = (
@@ -86,11 +106,11 @@ class RunningPeer:
 
 
 @contextmanager
-def running_peer(peer: Peer, uris: str, source: str, sink: str, folder: Path) -> Iterator[RunningPeer]:
-    """Run a peer from topic `source` to topic `sink`, both there, with its state and log in `folder`."""
-    place = folder / sink
+def running_peer(peer: Peer, job: Job, uris: str, folder: Path) -> Iterator[RunningPeer]:
+    """Run a peer's job, whose topics are all there, with its state and log in `folder`."""
+    place = folder / job.sink(peer)
     place.mkdir(parents=True)
-    command = peer.command(uris, source, sink, place)
+    command = peer.command(job, uris, place)
     log = place / "log"
     with log.open("wb") as out:
         process = subprocess.Popen(

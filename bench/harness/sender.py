@@ -1,19 +1,17 @@
-"""The producer of the latency benchmark: a process that sends clicks at an even rate and remembers when."""
+"""The producer of the latency benchmarks: a process that sends events at an even rate and remembers when."""
 
 from __future__ import annotations
 
-import random
 import time
-from collections import Counter
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.queues import Queue
-from multiprocessing.synchronize import Event
+from multiprocessing.synchronize import Event as Signal
 
 from confluent_kafka import Producer
 
 from harness.charging import Sent
-from harness.clicks import URLS, USERS, record, url_of
+from harness.events import Event, Events, just_now
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +20,7 @@ class Pace:
 
     rate: float
     seconds: float
-    measure: Event
+    measure: Signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +36,9 @@ class SentLog:
         return self.rows[self.measured_from :]
 
 
-def send_clicks(uris: str, topic: str, pace: Pace, probes: Queue[tuple[str, int]] | None, result: Connection) -> None:
+def send_events(
+    uris: str, topic: str, events: Events, pace: Pace, probes: Queue[tuple[str, int]] | None, result: Connection
+) -> None:
     """The process: send, tell `probes` each row as it goes out, then send the SentLog to `result`."""
     if probes is not None:
         probes.cancel_join_thread()  # an observer that failed reads no more
@@ -47,7 +47,7 @@ def send_clicks(uris: str, topic: str, pace: Pace, probes: Queue[tuple[str, int]
     )
     rows: list[Sent] = []
     measured_from, last, late = 0, -1, 0.0
-    chance, counts = random.Random(7), Counter[str]()
+    coming = events(just_now())
     due = time.monotonic()
     while last < 0 or len(rows) < last:
         if last < 0 and pace.measure.is_set():
@@ -55,10 +55,10 @@ def send_clicks(uris: str, topic: str, pace: Pace, probes: Queue[tuple[str, int]
             last = measured_from + int(pace.rate * pace.seconds)
         due += 1 / pace.rate
         late = max(late, _sleep_until(due))
-        sent = _send(producer, topic, chance, counts)
+        sent = _send(producer, topic, next(coming))
         rows.append(sent)
         if probes is not None:
-            probes.put((sent.key, sent.visits))
+            probes.put((sent.group, sent.number))
     producer.flush(30)
     result.send(SentLog(rows, measured_from, late * 1000))
 
@@ -70,12 +70,10 @@ def _sleep_until(due: float) -> float:
     return time.monotonic() - due
 
 
-def _send(producer: Producer, topic: str, chance: random.Random, counts: Counter[str]) -> Sent:
-    """One click; its time is taken before `produce`, so the producer's own share is in the latency."""
-    url = url_of(int(chance.random() * URLS))
-    key, value = record(int(time.time() * 1000), url, int(chance.random() * USERS))
-    counts[url] += 1
+def _send(producer: Producer, topic: str, event: Event) -> Sent:
+    """One event; its time is taken before `produce`, so the producer's own share is in the latency."""
+    key, value = event.record
     at = time.monotonic_ns()
     producer.produce(topic, value, key)
     producer.poll(0)
-    return Sent(url, counts[url], at)
+    return Sent(event.group, event.number, at)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from harness.clicks import Record
+from harness.events import Event
 from harness.progress import progress
 
 PARTITIONS = 2
@@ -37,8 +37,8 @@ def topic_like(uris: str, prefix: str) -> str:
     return str(names[0])
 
 
-def fill(uris: str, topic: str, clicks: Iterable[tuple[str, Record]]) -> Counter[str]:
-    """Write all clicks, keyed by user; how many of each url there were. KafkaException if one is lost."""
+def fill(uris: str, topic: str, events: Iterable[Event]) -> Counter[str]:
+    """Write all events; how many of each group there were. KafkaException if one is lost."""
     producer = Producer(
         {
             "bootstrap.servers": uris,
@@ -50,9 +50,9 @@ def fill(uris: str, topic: str, clicks: Iterable[tuple[str, Record]]) -> Counter
         }
     )
     counts: Counter[str] = Counter()
-    for number, (url, (key, value)) in enumerate(clicks, 1):
-        counts[url] += 1
-        _produce(producer, topic, key, value)
+    for number, event in enumerate(events, 1):
+        counts[event.group] += 1
+        _produce(producer, topic, *event.record)
         if number % FILL_REPORT == 0:
             progress(f"{number:,} events in '{topic}'")
     if producer.flush(60):

@@ -1,14 +1,50 @@
-"""The statements that all benchmarks share: the stream of clicks and its first view."""
+"""The statements that the benchmarks share: the stream of clicks, and views of counts."""
 
 from __future__ import annotations
 
-from harness.clicks import STREAM_COLUMNS
+from dataclasses import dataclass
+
 from harness.statements import Statements
 
+STREAM_COLUMNS = "event_time BIGINT, device_id VARCHAR, url VARCHAR, ip VARCHAR, userid VARCHAR"
 VIEW = "url_visits"
-TOTAL = f"SELECT SUM(visits) FROM {VIEW};"
 ROWS = f"SELECT COUNT(*) FROM {VIEW};"
-ALL = f"SELECT url, visits FROM {VIEW};"
+
+
+@dataclass(frozen=True, slots=True)
+class CountView:
+    """A materialized view of `visits` per `group`, over everything from the first event on."""
+
+    name: str
+    group: str
+    source: str
+
+    @property
+    def create(self) -> str:
+        """The statement that makes it."""
+        return (
+            f"CREATE MATERIALIZED VIEW {self.name} AS SELECT {self.group}, count(*) AS visits "
+            f"FROM {self.source} GROUP BY {self.group};"
+        )
+
+    @property
+    def total(self) -> str:
+        """Asks for the sum of all counts."""
+        return f"SELECT SUM(visits) FROM {self.name};"
+
+    @property
+    def all(self) -> str:
+        """Asks for every count."""
+        return f"SELECT {self.group}, visits FROM {self.name};"
+
+    @property
+    def topic_prefix(self) -> str:
+        """What the name of its changelog topic starts with."""
+        return f"millpond.view.default.public.{self.name}."
+
+
+URL_VISITS = CountView(VIEW, "url", "clicks WITH ('starting.position'='earliest')")
+"""View 1 of the clickstream."""
 
 
 def visits_of(url: str) -> str:
@@ -26,12 +62,4 @@ def create_stream(server: Statements, topic: str) -> None:
 
 def create_view(server: Statements) -> None:
     """View 1: visits per url, from the first event on."""
-    server.run(
-        f"CREATE MATERIALIZED VIEW {VIEW} AS SELECT url, count(*) AS visits "
-        "FROM clicks WITH ('starting.position'='earliest') GROUP BY url;"
-    )
-
-
-def topic_prefix() -> str:
-    """What the name of the view's changelog topic starts with."""
-    return f"millpond.view.default.public.{VIEW}."
+    server.run(URL_VISITS.create)

@@ -326,6 +326,7 @@ async def test_the_samples_of_queries_and_views(world: EngineWorld) -> None:
     (query,) = world.catalog.queries()
     view = world.relation("visits")
     world.spark.counts[query.id] = {"rows_in": 40, "late_rows": 2, "dead_letters": 1, "dead_letters_lost": 0}
+    world.spark.counts[query.id] |= {"state_rows": 7, "state_bytes": 700}
     world.spark.read[query.id] = {0: {0: 40}}
     world.log.produce(view.topic, rows(3))
     world.views.reports[view.id] = ViewProgress(view.id, False, {0: 1}, {0: 3}, rows=2, bytes=99, freshness_ms=7)
@@ -338,6 +339,8 @@ async def test_the_samples_of_queries_and_views(world: EngineWorld) -> None:
         "millpond_query_dead_letters_lost_total": 0,
         "millpond_query_lag_rows": 160,
         "millpond_query_late_rows_total": 2,
+        "millpond_query_state_rows": 7,
+        "millpond_query_state_bytes": 700,
         "millpond_view_rows": 2,
         "millpond_view_bytes": 99,
         "millpond_view_lag_records": 2,

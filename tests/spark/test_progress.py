@@ -58,6 +58,7 @@ def test_a_new_start_begins_anew_with_positions_and_counts_on(spark: SparkSessio
 
 def test_rows_that_the_watermark_drops_are_counted(spark: SparkSession, tmp_path: Path) -> None:
     codec.watch_progress(spark)
+    codec.forget_positions("late-one")
     for number, seconds in enumerate([100, 500, 10, 600, 20]):
         file = tmp_path / f"{number}.json"
         file.write_text(f'{{"at": {seconds}}}\n')
@@ -70,6 +71,11 @@ def test_rows_that_the_watermark_drops_are_counted(spark: SparkSession, tmp_path
     assert query.awaitTermination(120)
     eventually(lambda: codec.late_rows("late-one"), 2)
     assert codec.late_rows("another") == 0
+    rows, memory = codec.state_size("late-one")
+    assert rows == 1, "the watermark has passed the windows of 100 s and 500 s"
+    assert memory > 0
+    codec.forget_query("late-one")
+    assert codec.state_size("late-one") == (0, 0)
 
 
 def test_scans_of_one_topic_are_told_apart(spark: SparkSession) -> None:

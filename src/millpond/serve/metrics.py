@@ -25,6 +25,8 @@ QUERY_METRICS = {
     ),
     "lag": ("millpond_query_lag_rows", "Records in the source's topic that the query has not read.", "gauge"),
     "late_rows": ("millpond_query_late_rows_total", "Rows dropped because they came too late.", "counter"),
+    "state_rows": ("millpond_query_state_rows", "Rows that the query keeps, by the last batch that ended.", "gauge"),
+    "state_bytes": ("millpond_query_state_bytes", "Memory of what the query keeps.", "gauge"),
 }
 VIEW_METRICS = {
     "rows": ("millpond_view_rows", "Rows of the view.", "gauge"),

@@ -129,6 +129,12 @@ def late_rows(query_id: str) -> int:
     return int(_jvm().io.millpond.Progress.late(query_id))
 
 
+def state_size(query_id: str) -> tuple[int, int]:
+    """Rows in the query's state stores and bytes of memory that these hold, as of the last batch that ended."""
+    progress = _jvm().io.millpond.Progress
+    return int(progress.stateRows(query_id)), int(progress.stateBytes(query_id))
+
+
 def read_positions(query_id: str) -> dict[int, dict[int, int]]:
     """Number of the scan -> partition -> the offset after the last record read since `forget_positions`."""
     found: dict[int, dict[int, int]] = {}
@@ -144,8 +150,8 @@ def forget_positions(query_id: str) -> None:
 
 
 def watch_progress(spark: SparkSession) -> None:
-    """Have late rows counted, of every query of the session."""
-    spark._jsparkSession.streams().addListener(_jvm().io.millpond.Progress.LateRows())
+    """Have late rows and state counted, of every query of the session."""
+    spark._jsparkSession.streams().addListener(_jvm().io.millpond.Progress.BatchEnds())
 
 
 def forget_query(query_id: str) -> None:

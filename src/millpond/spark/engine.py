@@ -76,10 +76,13 @@ class SparkEngine:
         codec.mark_written(query_id, positions)
 
     def figures(self, query_id: str) -> dict[str, int]:
-        """Counts of a query since the server started: rows_in, late_rows, dead_letters, dead_letters_lost."""
+        """Counts of a query since the server started, and the size of its state by the end of the last batch."""
+        state_rows, state_bytes = codec.state_size(query_id)
         return {
             "rows_in": codec.rows_read(query_id),
             "late_rows": codec.late_rows(query_id),
+            "state_rows": state_rows,
+            "state_bytes": state_bytes,
             "dead_letters": codec.undecodable_count(query_id),
             "dead_letters_lost": codec.lost_dead_letters(query_id),
         }

@@ -40,24 +40,35 @@ public final class Progress {
     /** Rows outlive a start of the query, positions do not: after a failure it reads some records again. */
     final Map<Place, AtomicLong> rows = new ConcurrentHashMap<>();
     final AtomicLong late = new AtomicLong();
+    volatile State state = new State(0, 0);
     volatile Map<Place, Cell> cells = new ConcurrentHashMap<>();
   }
 
-  /** Counts what the watermark dropped, of every query whose name begins with its id and a slash. */
-  public static final class LateRows extends StreamingQueryListener {
+  /** What a query keeps in its state stores. */
+  private record State(long rows, long bytes) {}
+
+  /** Notes late rows and the size of the state, of every query whose name begins with its id and a slash. */
+  public static final class BatchEnds extends StreamingQueryListener {
     @Override
     public void onQueryStarted(QueryStartedEvent event) {}
 
     @Override
     public void onQueryProgress(QueryProgressEvent event) {
       String name = event.progress().name();
+      Query query = name == null ? null : QUERIES.get(name.substring(0, Math.max(0, name.indexOf('/'))));
+      if (query == null) {
+        return;
+      }
       long late = 0;
+      long rows = 0;
+      long bytes = 0;
       for (StateOperatorProgress operator : event.progress().stateOperators()) {
         late += operator.numRowsDroppedByWatermark();
+        rows += operator.numRowsTotal();
+        bytes += operator.memoryUsedBytes();
       }
-      if (name != null && late > 0) {
-        query(name.substring(0, Math.max(0, name.indexOf('/')))).late.addAndGet(late);
-      }
+      query.late.addAndGet(late);
+      query.state = new State(rows, bytes);
     }
 
     @Override
@@ -77,6 +88,16 @@ public final class Progress {
   /** Rows of a query that came too late, since the JVM started, as of the last batch that ended. */
   public static long late(String queryId) {
     return query(queryId).late.get();
+  }
+
+  /** Rows in a query's state stores, as of the last batch that ended. */
+  public static long stateRows(String queryId) {
+    return query(queryId).state.rows();
+  }
+
+  /** Bytes of memory that a query's state stores hold, as of the last batch that ended. */
+  public static long stateBytes(String queryId) {
+    return query(queryId).state.bytes();
   }
 
   /** Counts rows that an operator of ours found to be too late. */
@@ -100,12 +121,12 @@ public final class Progress {
     JoinProgress.forget(queryId);
   }
 
-  /** @param scan number of the scan in its plan: two scans may read one topic */
   /** A query is about to read again from its last commit: what its joins have seen since then, they will see again. */
   public static void catchesUp(String queryId) {
     JoinProgress.forget(queryId);
   }
 
+  /** @param scan number of the scan in its plan: two scans may read one topic */
   static Cell cell(String queryId, int scan, int partition) {
     Query query = query(queryId);
     Place place = new Place(scan, partition);
