@@ -94,14 +94,14 @@ def _fill_to_count(uris: str, count: int) -> Output:
 
 
 def _fill_to_match(uris: str, pairs: int) -> Output:
-    orders = list(_orders(up_to_now(pairs)))
+    orders = list(orders_and_payments(up_to_now(pairs)))
     for topic, events in (("orders", (order for order, _ in orders)), ("payments", _in_order(orders))):
         create_topic(uris, topic)
         fill(uris, topic, events)
     return Output(Counter(order.group for order, _ in orders), tally("orderid"))
 
 
-def _orders(times: Iterable[int]) -> Iterator[tuple[Event, tuple[int, Event]]]:
+def orders_and_payments(times: Iterable[int]) -> Iterator[tuple[Event, tuple[int, Event]]]:
     """Each order, with its payment and the time of that."""
     chance = random.Random(4)
     for number, at in enumerate(times):
