@@ -87,7 +87,7 @@ class Engine(Protocol):
         ...
 
     def figures(self, query_id: str) -> Mapping[str, int]:
-        """Since the server started: rows_in, late_rows, dead_letters, dead_letters_lost; now: state_rows, state_bytes."""
+        """Since the start: rows_in, late_rows, dead_letters, dead_letters_lost; now: state_rows, state_bytes."""
         ...
 
     def positions(self, query_id: str) -> Mapping[int, Mapping[int, int]]:
