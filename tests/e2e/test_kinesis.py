@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import random
-import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ from millpond.stores.protocol import Log, NewRecord
 from tests.e2e.server_process import ServerProcess, SqlError
 from tests.fault_proxy import fault_proxy
 from tests.kinesis_emulators import merge, open_kinesis, split, wait_until_it_answers
+from tests.log_records import records_in
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker, pytest.mark.kinesis, pytest.mark.timeout(900)]
@@ -41,17 +43,20 @@ def write(log: Log, topic: str, rows: list[Row]) -> None:
 
 
 def rows_in(log: Log, topic: str) -> list[Row]:
-    """Everything in a topic, in the order of its partitions; a second more than until nothing comes any more."""
-    reader = log.read(topic, log.first_offsets(topic))
-    found: list[Row] = []
-    quiet_since = time.monotonic()
-    while time.monotonic() - quiet_since < 1.5:
-        for record in reader.poll(10_000, 0.3):
-            row = json.loads(record.value or b"{}")
-            found.append((row["userid"], row["pageid"]))
-            quiet_since = time.monotonic()
-    reader.close()
-    return found
+    """Everything in a topic up to its end as it is now, in the order of its partitions."""
+    return [(row["userid"], row["pageid"]) for row in values_in(log, topic)]
+
+
+def values_in(log: Log, topic: str) -> list[dict[str, Any]]:
+    """The values of all records of a topic."""
+    return [json.loads(record.value or b"{}") for record in records_in(log, topic)]
+
+
+def more_than(count: int) -> Callable[[list[Row]], bool]:
+    def longer(rows: list[Row]) -> bool:
+        return len(rows) > count
+
+    return longer
 
 
 def once_and_in_order(found: list[Row], sent: list[Row]) -> bool:
@@ -129,7 +134,8 @@ def test_killed_again_and_again_each_row_is_there_once(server: ServerProcess, ki
     for seed in range(10, 13):
         write(kafka, "a", views(seed, 1500))
         sent += views(seed, 1500)
-        time.sleep(random.Random(seed).uniform(0.5, 3))  # any moment will do
+        some = random.Random(seed).randrange(len(sent) - 1500, len(sent))  # any moment will do
+        eventually(partial(rows_in, kinesis, "b"), more_than(some), 120)
         server.kill()
         server.start()
         wait_until_it_answers(server.kinesis)
@@ -158,6 +164,38 @@ def test_print_and_the_doors_of_entities_know_kinesis(server: ServerProcess, kin
     found = next(line for line in lines if "n" in json.dumps(line) and "k" in json.dumps(line))
     assert found
     lines.close()  # type: ignore[attr-defined]
+
+
+def test_rows_of_kinesis_tell_their_shard_and_sequence_number(
+    server: ServerProcess, kinesis: KinesisLog, kafka: Log
+) -> None:
+    """The same in a query of Spark and in a followed SELECT: what the store has said when they were written."""
+    server.sql(
+        f"CREATE STREAM placed ({COLUMNS}) WITH ('store'='kinesis', 'topic.shards'=2, {JSON});"
+        "CREATE STREAM places WITH ('store'='kafka', 'topic.partitions'=1, 'topic.replicas'=1) AS "
+        "SELECT pageid, rowkey() AS k, rowmeta() AS m FROM placed"
+    )
+    rows = views(40, 20)
+    records = [NewRecord(user.encode(), json.dumps({"userid": user, "pageid": page}).encode()) for user, page in rows]
+    written = kinesis.produce("placed", records)
+    expected = {
+        page: {
+            "stream": "placed",
+            "partition_key": user,
+            "shard_id": f"shardId-{shard:012d}",
+            "sequence_number": str(sequence),
+        }
+        for (user, page), (shard, sequence) in zip(rows, written, strict=True)
+    }
+    eventually(lambda: {row["pageid"]: row["m"] for row in values_in(kafka, "places")}, expected, 120)
+    assert all(row["k"] == row["m"]["partition_key"] for row in values_in(kafka, "places"))
+    lines = server.follow("SELECT pageid, rowmeta() AS m FROM placed WITH ('starting.position' = 'earliest') LIMIT 20")
+    followed = [line["row"] for line in lines if "row" in line and line.get("op") == "insert"]
+    assert {page: as_struct(m) for page, m in followed} == expected
+
+
+def as_struct(value: Any) -> Any:
+    return json.loads(value) if isinstance(value, str) else value
 
 
 FAULTS = {

@@ -16,6 +16,7 @@ from millpond.stores.protocol import Log, NewRecord
 from tests.e2e.clicks import COLUMNS, START, Click, make_clicks
 from tests.e2e.server_process import ServerProcess
 from tests.kinesis_emulators import open_kinesis, wait_until_it_answers
+from tests.log_records import records_in
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.spark, pytest.mark.broker, pytest.mark.kinesis, pytest.mark.timeout(900)]
@@ -67,14 +68,8 @@ def enriched(parts: Sequence[Sequence[Click]]) -> Counter[tuple[Any, ...]]:
 
 
 def held(log: Log, topic: str) -> Counter[tuple[Any, ...]]:
-    """How often each row is in a topic of Kafka, from its beginning to its end."""
-    ends, reader, found = log.end_offsets(topic), log.read(topic, log.first_offsets(topic)), Counter[tuple[Any, ...]]()
-    try:
-        while any(reader.positions(topic).get(p, 0) < end for p, end in ends.items()):
-            found.update(tuple(json.loads(r.value or b"{}").values()) for r in reader.poll(10_000, 1))
-    finally:
-        reader.close()
-    return found
+    """How often each row is in a topic."""
+    return Counter(tuple(json.loads(r.value or b"{}").values()) for r in records_in(log, topic))
 
 
 @pytest.fixture(scope="module")

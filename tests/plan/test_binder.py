@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from sqlglot import exp
 
@@ -135,12 +137,33 @@ def test_a_join_s_columns_are_told_apart_by_their_relation() -> None:
     assert columns_of(bound("rowtime(l)", joined())) == {"l__rowtime"}
 
 
+def both() -> Scope:
+    left = Source((Column("id", BIGINT),), ("l",), ("l.id",), hidden=True, hidden_prefix="l.")
+    right = Source((Column("id", BIGINT),), ("r",), ("r.id",), hidden=True, hidden_prefix="r.", store_type="KINESIS")
+    return Scope.of_sources(left, right)
+
+
+def test_row_functions_of_a_joined_row_are_of_the_left_most_source_but_for_its_time() -> None:
+    assert columns_of(bound("rowtime()", both())) == {"__rowtime"}
+    assert columns_of(bound("rowtime(r)", both())) == {"r.__rowtime"}
+    assert columns_of(bound("rowkey()", both())) == {"l.__key"}
+    assert columns_of(bound("rowmeta()", both())) == {"l.__topic", "l.__partition", "l.__offset"}
+    assert columns_of(bound("rowmeta(r)->sequence_number", both())) >= {"r.__sequence"}
+    twice = Scope.of_sources(*(replace(source, name=("same",)) for source in both().sources))
+    assert refused("rowkey(same)", twice).name == "ROW_FUNCTION_NOT_ALLOWED"
+
+
+KINESIS = Scope.of_relation(("k",), COLUMNS, store_type="KINESIS")
+
+
 def test_hidden_columns_are_reached_by_the_row_functions_only_where_there_are_records() -> None:
     assert bound("rowtime()").type == BIGINT
     assert columns_of(bound("rowkey(clicks)")) == {"__key"}
     assert columns_of(bound("rowmeta()->offset")) == {"__topic", "__partition", "__offset"}
     assert refused("rowtime()", Scope.of_columns(COLUMNS)).name == "ROW_FUNCTION_NOT_ALLOWED"
     assert refused("rowtime(r)", joined()).name == "ROW_FUNCTION_NOT_ALLOWED"
+    assert columns_of(bound("rowmeta()", KINESIS)) == {"__topic", "__key", "__partition", "__sequence"}
+    assert str(bound("rowmeta()->shard_id", KINESIS).type) == "VARCHAR"
     assert refused("__rowtime").name == "COLUMN_NOT_FOUND"
     keyless = Scope.of_relation(("t",), COLUMNS, key_type=None)
     assert bound("rowkey()", keyless) == Literal(VARCHAR, None)

@@ -10,7 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from millpond.plan.expressions import Expr
-from millpond.plan.nodes import KEY, OFFSET, PARTITION, ROWTIME, TOPIC
+from millpond.plan.nodes import KEY, OFFSET, PARTITION, ROWTIME, SEQUENCE, TOPIC
 from millpond.plan.scope import Scope
 from millpond.spark.expressions import to_spark
 from millpond.spark.types import to_spark_schema, to_spark_type
@@ -98,3 +98,19 @@ def test_rowtime_and_rowmeta_read_the_hidden_columns(spark: SparkSession) -> Non
     row = frame.selectExpr(*(to_spark(bound(f"rowmeta()->{f}", scope)) for f in ("topic", "partition", "offset")))
     assert tuple(row.head() or ()) == ("clicks", 3, 42)
     assert tuple(frame.selectExpr(to_spark(bound("rowtime()", scope))).head() or ()) == (1_709_211_906_789,)
+
+
+def test_rowmeta_of_a_kinesis_record_names_its_shard_and_sequence_number(spark: SparkSession) -> None:
+    scope = Scope.of_relation(("t",), [], store_type="KINESIS")
+    frame = spark.createDataFrame(
+        [("clicks", b"caf\xc3\xa9", 12, "4951"), (None, None, None, None)],
+        to_spark_schema([TOPIC, KEY, PARTITION, SEQUENCE]),
+    )
+    rows = [row[0] for row in frame.selectExpr(to_spark(bound("rowmeta()", scope))).collect()]
+    assert rows[0].asDict() == {
+        "stream": "clicks",
+        "partition_key": "café",
+        "shard_id": "shardId-000000000012",
+        "sequence_number": "4951",
+    }
+    assert rows[1] is None  # the side of a joined row without a record

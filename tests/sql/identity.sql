@@ -184,6 +184,8 @@ ALTER RELATION db.s.v SET 'description' = 'Visits of a page, it''s live'
 CREATE STREAM enriched AS SELECT c.url, u.city FROM clicks AS c WITH ('starting.position' = 'earliest') JOIN users AS u WITH ('source.idle.timeout.millis' = 1000) ON c.userid = u.userid
 CREATE STREAM enriched AS SELECT * FROM clicks LEFT JOIN users ON clicks.userid = users.userid JOIN cities AS c ON LOWER(users.city) = c.name AND users.zip = c.zip WHERE c.size > 1
 CREATE STREAM pairs AS SELECT a.id FROM a JOIN b WITHIN 5 MINUTES ON a.id = b.id
+CREATE STREAM pairs AS SELECT id, ROWTIME() AS t, ROWTIME(b) AS tb, ROWMETA(a)->"offset" AS o, ROWKEY(b) AS k FROM a LEFT JOIN b WITHIN 5 MINUTES USING (id)
+CREATE STREAM lines AS SELECT t.v FROM a CROSS JOIN UNNEST(a.items) AS t(v) JOIN c USING (id)
 CREATE STREAM pairs AS SELECT a.id FROM a LEFT JOIN b AS x WITH ('timestamp' = 'at') WITHIN (0 SECONDS, 90 SECONDS) GRACE PERIOD 1 HOUR ON a.id = x.id
 CREATE STREAM pairs AS SELECT a.id FROM a FULL JOIN b WITHIN 1 DAY GRACE PERIOD 0 SECONDS ON a.id = b.id RIGHT JOIN c WITHIN (1 MINUTE, 2 MINUTES) ON a.id = c.id
 -- stores, entities, schema registries, descriptor sources

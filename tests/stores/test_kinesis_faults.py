@@ -17,6 +17,8 @@ from millpond.stores.kinesis_delivery import Delivery
 from millpond.stores.protocol import NewRecord
 from tests.fault_proxy import FaultProxy, fault_proxy
 from tests.kinesis_emulators import merge, open_kinesis, split, store_properties
+from tests.log_records import records_in
+from tests.waiting import eventually
 
 pytestmark = [pytest.mark.kinesis, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 
@@ -53,19 +55,6 @@ def by_key(pairs: list[tuple[bytes, bytes]]) -> dict[bytes, list[bytes]]:
     return found
 
 
-def everything(log: KinesisLog, stream: str, count: int) -> list[tuple[bytes, bytes]]:
-    """All records of a stream, a few seconds more than until there are so many: there might be too many."""
-    reader = log.read(stream, log.first_offsets(stream))
-    found: list[tuple[bytes, bytes]] = []
-    deadline, settled = time.monotonic() + 60, 0
-    while settled < 3:
-        assert time.monotonic() < deadline, f"only {len(found)} of {count}"
-        found += [(r.key or b"", r.value or b"") for r in reader.poll(10_000, 0.3)]
-        settled += len(found) >= count
-    reader.close()
-    return found
-
-
 def test_batches_lose_nothing_keep_order_and_come_out_the_same_again(
     log: KinesisLog, stream: str, kinesis_url: str
 ) -> None:
@@ -74,28 +63,23 @@ def test_batches_lose_nothing_keep_order_and_come_out_the_same_again(
     chance = random.Random(11)
     read: list[BatchRecord] = []
     batches: list[tuple[Position, Batch]] = []
-    position: Position = {}
     with fault_proxy(kinesis_url, READING) as proxy:
         reader = BatchReader(store_properties(proxy.url), stream, max_rows=150)
+
+        def read_on() -> int:
+            start = batches[-1][1].end if batches else {}
+            batches.append((start, reader.next(start)))
+            read.extend(batches[-1][1].records)
+            return len(read)
+
         for step in range(12):
             more = [NewRecord(chance.choice(KEYS), b"%d" % (step * 100 + n)) for n in range(100)]
             log.produce(stream, more)
             sent += [(r.key or b"", r.value or b"") for r in more]
             if step in (2, 4, 7):
                 (merge if step == 4 else split)(log, stream)
-            batch = reader.next(position)
-            batches.append((position, batch))
-            read += batch.records
-            position = batch.end
-        deadline = time.monotonic() + 30
-        while len(read) < len(sent):
-            assert time.monotonic() < deadline, (
-                f"{len(read)} of {len(sent)}: {proxy.happened} {position} {reader._follower.__dict__}"
-            )
-            batch = reader.next(position)
-            time.sleep(0 if batch.records else 0.05)
-            batches.append((position, batch))
-            read, position = read + batch.records, batch.end
+            read_on()
+        eventually(read_on, len(sent))
         assert by_key([(r.record.partition_key.encode(), r.record.data) for r in read]) == by_key(sent)
         again = BatchReader(store_properties(proxy.url), stream)
         for start, batch in batches[:: max(1, len(batches) // 6)]:
@@ -175,7 +159,7 @@ def test_a_sink_writes_each_row_once_however_often_it_dies(
             assert not deliver(delivery, batch, rows)
         assert proxy.happened["PutRecords", "lose"] and proxy.happened["PutRecords", "partial"]
     wanted = [row for batch in range(3) for row in rows_of(batch)]
-    found = everything(log, stream, len(wanted) + 50)
+    found = [(r.key or b"", r.value or b"") for r in records_in(log, stream)]
     assert Counter(found) == Counter(wanted) + Counter(rows_of(0)[:50])
     mine = by_key([(key or b"", value or b"") for key, value in rows_of(0)[:50] + wanted])
     assert by_key(found) == mine

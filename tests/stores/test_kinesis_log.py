@@ -13,6 +13,7 @@ from millpond.stores.kinesis import KinesisLog
 from millpond.stores.protocol import Log, NewRecord, Reader, Record
 from tests.kinesis_emulators import open_kinesis
 from tests.stores.missing_topic import error_of, on_a_missing_topic
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.kinesis
 
@@ -102,8 +103,8 @@ def test_offsets_are_first_end_and_by_time(log: KinesisLog, name: str) -> None:
     assert log.end_offsets(name) == {0: 0, 1: 0}
     placed = log.produce(name, numbered(1, 2, 3))
     shard = placed[0][0]
-    time.sleep(1.1)
-    middle = int(time.time() * 1000)
+    written = max(record.timestamp for record in take(log.read(name, {0: 0, 1: 0}), 3))
+    middle = eventually(lambda: int(time.time() * 1000), lambda now: now > written + 1_000)  # seconds count for moto
     (later,) = log.produce(name, numbered(4))
     assert log.end_offsets(name) == {shard: later[1] + 1, 1 - shard: 0}
     at = log.offsets_at(name, middle)

@@ -70,7 +70,7 @@ def test_an_aggregate_means_what_its_case_says(connection: sqlite3.Connection, c
     assert case.accepts(found), f"{show(found)} instead of {case.expected}"
 
 
-@pytest.mark.parametrize("sql", ["rowkey()", "rowmeta()", "latest_by_offset(v)", "earliest_by_offset(v)"])
+@pytest.mark.parametrize("sql", ["latest_by_offset(v)", "earliest_by_offset(v)"])
 def test_what_has_no_view_store_form_is_refused_by_name(sql: str) -> None:
     scope = Scope.of_relation(("t",), [Column(n, t) for n, t in GROUP])
     with pytest.raises(MillpondError) as error:

@@ -13,9 +13,8 @@ from millpond.plan.binder import bind_condition
 from millpond.plan.building import balanced
 from millpond.plan.coercion import is_integer
 from millpond.plan.expressions import Call, Cast, ColumnRef, Expr, map_children, walk
+from millpond.plan.joined_names import joined, shared
 from millpond.plan.nodes import Filter, IntervalJoin, JoinType, Kind, Node, Scan, TemporalJoin, scans_of
-from millpond.plan.scope import Scope
-from millpond.plan.scope import Source as Names
 from millpond.plan.source import Source
 from millpond.sql.position import position_of
 from millpond.types import Column
@@ -40,15 +39,20 @@ def plan_join(left: Source, join: exp.Join, right: Source) -> Source:
     _refuse_forms(join)
     join_type = JoinType((join.side or "INNER").upper())
     temporal = _is_temporal(left.node, join, right.node, join_type)
-    columns, scope = _joined(left, right)
-    condition = _take_apart(join, scope, columns, left.node, right.node)
+    columns, scope = joined(left, right)
+    if join.args.get("using"):
+        tree = join.args["using"][0]
+        conditions, scope = shared(join.args["using"], scope, join_type)
+    else:
+        tree = join.args["on"]
+        conditions = [bind_condition(part, scope) for part in _conjuncts(tree)]
+    condition = _take_apart(conditions, tree, columns, left.node, right.node)
     node: Node
     if temporal:
         assert isinstance(right.node, Scan)
         node = _temporal(left.node, replace(right.node, at_once=True), columns, condition, join_type)
     else:
         node = _interval(left.node, right.node, columns, condition, join_type, join.args["within"])
-        scope = replace(scope, sources=tuple(replace(s, hidden=False) for s in scope.sources))
     if condition.rest:
         node = _filtered(node, join, join_type, condition.rest)
     return Source(node, scope)
@@ -113,9 +117,7 @@ def _refuse(feature: str, instead: str, tree: exp.Expr) -> NoReturn:
 
 
 def _refuse_forms(join: exp.Join) -> None:
-    if join.args.get("using"):
-        _refuse("USING in a persistent query", "Write ON a.x = b.x.", join.this)
-    if join.args.get("on") is None:
+    if join.args.get("on") is None and not join.args.get("using"):
         _refuse("CROSS JOIN of relations in a persistent query", "Write JOIN ... ON a.x = b.x.", join.this)
 
 
@@ -154,56 +156,25 @@ def _is_temporal(left: Node, join: exp.Join, right: Node, join_type: JoinType) -
     return True
 
 
-# --- names ---
-
-
-def _joined(left: Source, right: Source) -> tuple[tuple[Column, ...], Scope]:
-    """The columns of the result, and the scope in which they have their old names."""
-    taken: set[str] = set()
-    parts = [_renamed(side, taken) for side in (left, right)]
-    columns = tuple(c for part, _ in parts for c in part)
-    names = tuple(n for _, sources in parts for n in sources)
-    return columns, Scope.of_sources(*names)
-
-
-def _renamed(side: Source, taken: set[str]) -> tuple[tuple[Column, ...], tuple[Names, ...]]:
-    """Columns called `relation.column`, those of an earlier join as they are; `taken` grows."""
-    if len(side.scope.sources) > 1:
-        taken |= {c.name for c in side.node.columns}
-        return side.node.columns, side.scope.sources
-    (source,) = side.scope.sources
-    new = {c.name: _free(f"{source.name[-1]}.{c.name}", taken) for c in side.node.columns}
-    columns = tuple(replace(c, name=new[c.name]) for c in side.node.columns)
-    references = tuple(new[ref.name] for _, ref in source.pairs())
-    hidden = source.hidden and not taken - set(new.values())
-    return columns, (replace(source, references=references, hidden=hidden),)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "'"
-    taken.add(name)
-    return name
-
-
 # --- ON ---
 
 
-def _take_apart(join: exp.Join, scope: Scope, columns: Sequence[Column], left: Node, right: Node) -> _Condition:
+def _take_apart(
+    conditions: Sequence[Expr], tree: exp.Expr, columns: Sequence[Column], left: Node, right: Node
+) -> _Condition:
     """Raises UNSUPPORTED if no equality has one side each, or if they are not a changelog's whole primary key."""
     split = len(left.columns)
     sides = (_names_below(columns[:split], left), _names_below(columns[split:], right))
     changelog = right if isinstance(right, Scan) and right.kind is Kind.UPSERT else None
     pairs: list[tuple[Expr, Expr]] = []
     rest: list[Expr] = []
-    for part in _conjuncts(join.args["on"]):
-        condition = bind_condition(part, scope)
+    for condition in conditions:
         pair = _pair(condition, sides)
         if pair is None or (changelog is not None and _key_column(pair[1], changelog) is None):
             rest.append(condition)
         else:
             pairs.append(pair)
-    _check_pairs(pairs, changelog, join.args["on"])
+    _check_pairs(pairs, changelog, tree)
     return _Condition(tuple(a for a, _ in pairs), tuple(b for _, b in pairs), tuple(rest))
 
 

@@ -31,7 +31,9 @@ PARTITION = Column("__partition", INTEGER)
 OFFSET = Column("__offset", BIGINT)
 KEY = Column("__key", BYTES)
 TOPIC = Column("__topic", VARCHAR)
-HIDDEN = (ROWTIME, INGESTED, PARTITION, OFFSET, KEY, TOPIC)
+SEQUENCE = Column("__sequence", VARCHAR)
+"""The sequence number of a record of Kinesis; the others have none."""
+HIDDEN = (ROWTIME, INGESTED, PARTITION, OFFSET, KEY, TOPIC, SEQUENCE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from millpond.errors import MillpondError
 from millpond.plan.expressions import AggregateCall, Call, ColumnRef, Expr
+from millpond.plan.row_functions import ROW_FUNCTIONS
 from millpond.plan.scope import Scope
 from millpond.sql.position import position_of
 
@@ -20,6 +21,8 @@ def output_name(tree: exp.Expr, expr: Expr, position: int, scope: Scope | None =
         return scope.shown(expr) if scope else expr.name
     if hasattr(tree, "args") and "field" in tree.args:
         return str(tree.args["field"].name).lower()
+    if isinstance(tree, exp.Anonymous) and tree.name.lower() in ROW_FUNCTIONS:
+        return tree.name.lower()
     if isinstance(expr, AggregateCall | Call) and expr.function.replace("_", "").isalnum():
         return expr.function.lower()
     return f"_col{position}"

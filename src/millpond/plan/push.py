@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
-from millpond.catalog.model import Relation, SessionContext
+from millpond.catalog.lookup import existing_store
+from millpond.catalog.model import Relation, RelationKind, SessionContext
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.binder import bind, bind_condition
-from millpond.plan.expressions import Expr
+from millpond.plan.expressions import ColumnRef, Expr, walk
+from millpond.plan.nodes import HIDDEN
 from millpond.plan.outputs import is_star, output_name, starred
 from millpond.plan.query import CLAUSES
 from millpond.plan.scope import Scope
-from millpond.plan.sources import resolve_table, source_properties, starting_position
+from millpond.plan.sources import (
+    resolve_table,
+    row_key_type,
+    source_properties,
+    source_timestamp,
+    starting_position,
+)
 from millpond.plan.tree import contains_aggregate
 from millpond.sql.position import position_of
 from millpond.sql.statements import Query
@@ -31,6 +40,9 @@ class PushPlan:
     condition: Expr | None
     starting_position: str
     limit: int | None = None
+    hidden: tuple[Column, ...] = ()
+    """Those of `plan.nodes.HIDDEN` that are used, for rowtime(), rowkey() and rowmeta()."""
+    timestamp_column: str | None = None
 
 
 PER_ROW = ("group", "having", "order", "distinct", "with_", "offset", "windows", "qualify", "joins")
@@ -50,7 +62,13 @@ def plan_push(query: Query, reader: CatalogReader, context: SessionContext) -> P
     relation = resolve_table(table, reader, context)
     properties = source_properties(table)
     name = (table.alias,) if table.alias else (relation.database, relation.schema, relation.name)
-    scope = Scope.of_relation(name, relation.columns, hidden=False)
+    scope = Scope.of_relation(
+        name,
+        relation.columns,
+        hidden=relation.kind is not RelationKind.VIEW,
+        key_type=row_key_type(relation),
+        store_type=existing_store(reader, relation.store).type,
+    )
     items = _items(select, scope)
     where = select.args.get("where")
     condition = bind_condition(where.this, scope) if where else None
@@ -63,7 +81,14 @@ def plan_push(query: Query, reader: CatalogReader, context: SessionContext) -> P
         condition,
         starting_position(relation, properties, context, "latest"),
         _limit(select),
+        _hidden([*(e for _, e in items), *([condition] if condition else [])]),
+        source_timestamp(relation, table, properties),
     )
+
+
+def _hidden(exprs: Sequence[Expr]) -> tuple[Column, ...]:
+    used = {e.name for root in exprs for e in walk(root) if isinstance(e, ColumnRef)}
+    return tuple(c for c in HIDDEN if c.name in used)
 
 
 def _items(select: exp.Select, scope: Scope) -> list[tuple[str, Expr]]:

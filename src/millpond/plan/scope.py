@@ -20,7 +20,8 @@ class Source:
     () for columns without a qualifier. `columns` are named as the user knows them; `references` are their names
     in the input, parallel to `columns` (the same names if empty). `hidden`: whether rowtime(), rowkey() and
     rowmeta() mean something here; the hidden columns are in the input under `hidden_prefix` + their name.
-    `key_type` is what the bytes of the record key hold: VARCHAR (text or JSON), or an integer type (big-endian).
+    `key_type` is what the bytes of the record key hold: VARCHAR (text or JSON), or an integer type (big-endian);
+    `store_type` is that of the store whose records they are.
     """
 
     columns: tuple[Column, ...]
@@ -30,6 +31,7 @@ class Source:
     hidden_prefix: str = ""
     key_type: DataType | None = VARCHAR
     """None: the relation has no key definition, rowkey() is NULL."""
+    store_type: str = "KAFKA"
 
     def pairs(self) -> Iterator[tuple[str, ColumnRef]]:
         """Each column's user-visible name and the reference that it means."""
@@ -60,9 +62,10 @@ class Scope:
         *,
         hidden: bool = True,
         key_type: DataType | None = VARCHAR,
+        store_type: str = "KAFKA",
     ) -> Scope:
         """The scope of one relation, called `name` (its alias alone, or its full name in parts)."""
-        source = Source(tuple(columns), tuple(name), hidden=hidden, key_type=key_type)
+        source = Source(tuple(columns), tuple(name), hidden=hidden, key_type=key_type, store_type=store_type)
         return cls((source,), where=f"'{'.'.join(name)}'")
 
     @classmethod
@@ -85,7 +88,8 @@ class Scope:
 
     def shown(self, reference: ColumnRef) -> str:
         """What the user calls a column of the input."""
-        return next((name for name, known in self.columns() if known == reference), reference.name)
+        pairs = (*self.columns(), *(pair for source in self.sources for pair in source.pairs()))
+        return next((name for name, known in pairs if known == reference), reference.name)
 
     def find(self, name: str, qualifier: Sequence[str] = ()) -> list[ColumnRef]:
         """All columns that `name` may mean: exact matches, else those alike but for case."""
@@ -110,9 +114,12 @@ class Scope:
         )
 
     def source_of_row(self, qualifier: Sequence[str], position: Position | None = None) -> Source:
-        """The source whose rowtime(), rowkey() or rowmeta() is meant; raises ROW_FUNCTION_NOT_ALLOWED."""
+        """The source whose rowkey() or rowmeta() is meant: without a qualifier that of the left-most.
+
+        Raises ROW_FUNCTION_NOT_ALLOWED.
+        """
         found = [s for s in self.sources if s.hidden and (not qualifier or _called(s, qualifier))]
-        if len(found) == 1:
+        if len(found) == 1 or (found and not qualifier):
             return found[0]
         reason = "more than one relation has rows here" if found else f"{self.where} has no records of its own"
         raise MillpondError("ROW_FUNCTION_NOT_ALLOWED", position=position, reason=reason)
@@ -125,6 +132,21 @@ class Scope:
             return f"Did you mean '{original}'?"
         listed = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
         return f"The columns are: {listed}." if names else "There are no columns here."
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedScope(Scope):
+    """The scope of a FROM. The columns of JOIN ... USING stand once and first, unless a source is named with them."""
+
+    shared: tuple[tuple[str, ColumnRef], ...] = ()
+    hidden: frozenset[str] = frozenset()
+    """References for which a shared column stands."""
+
+    def columns(self, qualifier: Sequence[str] = ()) -> tuple[tuple[str, ColumnRef], ...]:
+        pairs = Scope.columns(self, qualifier)
+        if qualifier:
+            return pairs
+        return (*self.shared, *(pair for pair in pairs if pair[1].name not in self.hidden))
 
 
 def _called(source: Source, qualifier: Sequence[str]) -> bool:

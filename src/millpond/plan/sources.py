@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -14,15 +15,16 @@ from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError, Position
 from millpond.plan.binder import bind
 from millpond.plan.joins import plan_join
-from millpond.plan.nodes import Scan, Unnest, Window
+from millpond.plan.nodes import Scan, Unnest, Window, scans_of
 from millpond.plan.outputs import alias_name
 from millpond.plan.properties import SOURCE, read_properties
+from millpond.plan.row_functions import row_columns
 from millpond.plan.scope import Scope
 from millpond.plan.source import Source
 from millpond.plan.timestamps import timestamp_column
 from millpond.sql.nodes import WindowSource
 from millpond.sql.position import position_of
-from millpond.types import BIGINT, TIMESTAMP, VARCHAR, ArrayType, Column, StructType
+from millpond.types import BIGINT, TIMESTAMP, VARCHAR, ArrayType, Column, DataType, StructType
 
 WINDOW_COLUMNS = (Column("window_start", TIMESTAMP), Column("window_end", TIMESTAMP))
 
@@ -54,29 +56,30 @@ def plan_source(select: exp.Select, reader: CatalogReader, context: SessionConte
     source = _plan_item(from_.this, reader, context)
     joins = [*(from_.this.args.get("joins") or ()), *(select.args.get("joins") or ())]
     unnests = [join for join in joins if isinstance(join.this, exp.Unnest)]
-    if unnests:
-        _refuse_beside_unnest(joins, unnests)
-        return _plan_unnest(source, unnests[0].this)
+    _refuse_second(unnests)
+    if len(joins) > len(unnests):
+        source = _joinable(source, from_.this)
     for join in joins:
-        source = plan_join(
-            _joinable(source, from_.this), join, _joinable(_plan_item(join.this, reader, context), join.this)
-        )
+        if isinstance(join.this, exp.Unnest):
+            source = _plan_unnest(source, join.this)
+        else:
+            source = plan_join(source, join, _joinable(_plan_item(join.this, reader, context), join.this))
     return source
 
 
-def _refuse_beside_unnest(joins: Sequence[exp.Expr], unnests: Sequence[exp.Expr]) -> None:
-    """A row's place is its record's offset and its place in one array: see `spark.translate`."""
-    if len(joins) > 1:
-        second = next(join for join in joins if join is not unnests[0])
+def _refuse_second(unnests: Sequence[exp.Expr]) -> None:
+    """A row's place has room for its place in one array: see `spark.translate`."""
+    if len(unnests) > 1:
         raise MillpondError(
             "UNSUPPORTED",
-            position=position_of(second.this),
-            feature="A second UNNEST" if len(unnests) > 1 else "A join beside UNNEST",
-            instead="CREATE STREAM ... AS SELECT with the UNNEST first, then go on with that stream.",
+            position=position_of(unnests[1].this),
+            feature="A second UNNEST",
+            instead="CREATE STREAM ... AS SELECT with one of them, then go on with that stream.",
         )
 
 
 def _joinable(source: Source, item: exp.Expr) -> Source:
+    """`source` with the hidden columns among the others, by which they go through joins. Raises UNSUPPORTED."""
     if isinstance(item, WindowSource):
         raise MillpondError(
             "UNSUPPORTED",
@@ -84,7 +87,9 @@ def _joinable(source: Source, item: exp.Expr) -> Source:
             feature="A window in a join",
             instead="CREATE STREAM ... AS SELECT with the join first, then take the window over that stream.",
         )
-    return source
+    assert isinstance(source.node, Scan)
+    columns = (*source.node.columns, *row_columns(source.node.store_type))
+    return replace(source, node=replace(source.node, columns=columns))
 
 
 def _plan_item(item: exp.Expression, reader: CatalogReader, context: SessionContext) -> Source:
@@ -115,23 +120,23 @@ def _plan_scan(table: exp.Table, reader: CatalogReader, context: SessionContext)
 
 def _scope(relation: Relation, alias: str, node: Scan | Window) -> Scope:
     name = (alias,) if alias else (relation.database, relation.schema, relation.name)
-    key_type = VARCHAR if isinstance(relation.key_type, StructType) else relation.key_type
-    return Scope.of_relation(name, node.columns, key_type=key_type)
+    store_type = scans_of(node)[0].store_type
+    return Scope.of_relation(name, node.columns, key_type=row_key_type(relation), store_type=store_type)
+
+
+def row_key_type(relation: Relation) -> DataType | None:
+    """What rowkey() shows of the relation's keys: text, JSON's too, or an integer; None: it declares none."""
+    return VARCHAR if isinstance(relation.key_type, StructType) else relation.key_type
 
 
 def scan_of(relation: Relation, item: exp.Expr, reader: CatalogReader, context: SessionContext) -> Scan:
     """A scan of `relation`: the properties of the source `item` count, then the session's, then the relation's."""
     given = source_properties(item)
-    try:
-        timestamp = timestamp_column(relation.name, relation.columns, given.get("timestamp"))
-    except MillpondError as error:
-        error.position = _property_position(item, "timestamp")
-        raise
     return Scan(
         columns=relation.columns,
         relation=relation,
         starting_position=starting_position(relation, given, context, "earliest"),
-        timestamp_column=timestamp or relation.timestamp_column,
+        timestamp_column=source_timestamp(relation, item, given),
         allowed_latency_ms=given.get("source.allow.latency.millis"),
         error_handling={"terminate": "TERMINATE", "ignore": "IGNORE"}.get(
             given.get("source.deserialization.error.handling", ""), "LOG"
@@ -141,6 +146,16 @@ def scan_of(relation: Relation, item: exp.Expr, reader: CatalogReader, context: 
         store_type=existing_store(reader, relation.store).type,
         idle_timeout_ms=given.get("source.idle.timeout.millis"),
     )
+
+
+def source_timestamp(relation: Relation, item: exp.Expr, given: dict[str, Any]) -> str | None:
+    """The column with the event time: that of the source `item`, whose WITH is `given`, else the relation's."""
+    try:
+        own = timestamp_column(relation.name, relation.columns, given.get("timestamp"))
+    except MillpondError as error:
+        error.position = _property_position(item, "timestamp")
+        raise
+    return own or relation.timestamp_column
 
 
 def starting_position(relation: Relation, given: dict[str, Any], context: SessionContext, otherwise: str) -> str:

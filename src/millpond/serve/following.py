@@ -17,6 +17,7 @@ from millpond.serve.answers import Change, Subscription
 from millpond.serve.evaluate import select
 from millpond.serve.push import FollowChangelog, FollowStream, Topic, dropped, follow_topic, ingested_of
 from millpond.serve.push_view import follow_view
+from millpond.serve.row_columns import RowColumns
 from millpond.serve.tail import Follower, Hub
 from millpond.sql import statements as st
 from millpond.stores.connections import Connections
@@ -40,10 +41,11 @@ class Following:
         """Follow a relation from now on, or from a token. Raises what `plan_push` and `serve.push` raise."""
         self.loop = asyncio.get_running_loop()
         plan = plan_push(query, self.catalog, context)
-        selection = select(plan.relation.columns, plan.columns, plan.exprs, plan.condition)
         relation, start = plan.relation, plan.starting_position
+        selection = select((*relation.columns, *plan.hidden), plan.columns, plan.exprs, plan.condition)
+        row_columns = RowColumns(relation, plan.hidden, plan.timestamp_column) if plan.hidden else None
         log, schemas = self.connections.log(relation.store), self.connections.schemas(relation.store)
-        topic = Topic(self.hub, log, relation, lambda: self._exists(relation.id), schemas)
+        topic = Topic(self.hub, log, relation, lambda: self._exists(relation.id), schemas, row_columns)
         if relation.kind is RelationKind.VIEW:
             found: Subscription = await follow_view(topic, self.reader, selection, context, resume=resume)
         else:

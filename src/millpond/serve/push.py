@@ -15,6 +15,7 @@ from millpond.clock import now_ms
 from millpond.errors import MillpondError
 from millpond.serve.answers import Change
 from millpond.serve.evaluate import Row, Selection
+from millpond.serve.row_columns import RowColumns
 from millpond.serve.shown import Shown
 from millpond.serve.tail import Batch, Follower, Hub
 from millpond.serve.token import Token, check_not_expired, decode_token
@@ -35,6 +36,12 @@ class Topic:
     exists: Callable[[], bool] = lambda: True
     schemas: Schemas | None = None
     """Of its store, if that has a schema registry."""
+    row_columns: RowColumns | None = None
+    """What the selection uses of a record besides its row."""
+
+    def row(self, row: Row, record: Record, *, is_delete: bool = False) -> Row:
+        """What the selection is made from."""
+        return row if self.row_columns is None else self.row_columns.behind(row, record, is_delete=is_delete)
 
     async def prepare(self, batch: Batch) -> None:
         """Have the schemas of a batch's records at hand before they are decoded here. Raises REGISTRY_UNREACHABLE."""
@@ -151,7 +158,7 @@ class FollowStream(Follow):
     """Every record is an 'insert'."""
 
     def _change(self, record: Record, row: Row | None) -> Change | None:
-        found = None if row is None else self._selection.apply(row)
+        found = None if row is None else self._selection.apply(self._topic.row(row, record))
         return None if found is None else Change("insert", found, self._token(record), ingested_of(record))
 
 
@@ -172,11 +179,12 @@ class FollowChangelog(Follow):
         self._shown = Shown(selection, by_key=selection.only_uses(names), begun_before=resumed)
 
     def _change(self, record: Record, row: Row | None) -> Change | None:
-        found = None if row is None else self._selection.apply(row)
+        found = None if row is None else self._selection.apply(self._topic.row(row, record))
         if found is not None:
             self._shown.add(record.key)
             return Change("upsert", found, self._token(record), ingested_of(record))
-        deleted = key_row(self._topic.relation, record.key, self._topic.schemas)
+        key = key_row(self._topic.relation, record.key, self._topic.schemas)
+        deleted = self._topic.row(key, record, is_delete=True)
         if not self._shown.remove(record.key, deleted, is_delete=row is None):
             return None
         return Change("delete", self._selection.project(deleted), self._token(record), ingested_of(record))

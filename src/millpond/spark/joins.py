@@ -63,7 +63,7 @@ def join(node: Join, left: DataFrame, right: DataFrame, run: Run, number: int) -
     pads_left = node.join_type in (JoinType.LEFT, JoinType.FULL)
     pads_right = node.join_type in (JoinType.RIGHT, JoinType.FULL)
     temporal = isinstance(node, TemporalJoin)
-    left_names = [*(c.name for c in node.left.columns), *CARRIED]
+    left_names = list(dict.fromkeys((*(c.name for c in node.left.columns), *CARRIED)))
     right_names = [c.name for c in node.right.columns]
     sides = (
         _Side(left, LEFT, node.left_keys, left_names, pads_right),

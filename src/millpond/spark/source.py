@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 from operator import or_
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from millpond.catalog.model import KAFKA_TYPES, Relation
-from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, ROWTIME, TOPIC, Kind, Scan
+from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, ROWTIME, SEQUENCE, TOPIC, Kind, Scan
 from millpond.spark.codec import RECORD, decode
 from millpond.spark.kinesis_source import read_kinesis
 from millpond.spark.run import Run
@@ -21,6 +21,8 @@ from millpond.types import VARCHAR, Column, StructType
 
 DELETED = "__deleted"
 """Of an upsert plan: this record deletes its key."""
+SEQUENCE_NUMBER = "sequence_number"
+"""What the source of Kinesis has beside the columns of Kafka's."""
 POSITION = "__position"
 """Of an unnested row: its own place in the source partition, instead of its record's offset."""
 
@@ -60,13 +62,14 @@ def decoded(records: DataFrame, scan: Scan, run: Run) -> DataFrame:
     relation = scan.relation
     carried = [c for c in relation.columns if c.name not in relation.excluded_columns]
     value = _decode(carried, relation.value_format, scan, run, needed=scan.needed)
-    read = records.select(*RECORD, "timestamp", value.alias("__row"))
+    more = [name for name in records.columns if name == SEQUENCE_NUMBER]
+    read = records.select(*RECORD, "timestamp", *more, value.alias("__row"))
     deletes = scan.kind is Kind.UPSERT and bool(_from_key(scan))
     read = read.where(F.col("__row").isNotNull() | (F.col("value").isNull() & F.lit(deletes)))
     if _from_key(scan):
         read = _with_key(read, scan, run)
     visible = [_value(c, scan).alias(c.name) for c in relation.columns if _built(c.name, scan)]
-    return read.select(*visible, *_hidden(scan))
+    return read.select(*visible, *_hidden(scan, read.columns))
 
 
 def _decode(columns: Sequence[Column], record_format: str, scan: Scan, run: Run, **options: Any) -> SparkColumn:
@@ -134,7 +137,8 @@ def _built(name: str, scan: Scan) -> bool:
     return scan.needed is None or name in scan.needed
 
 
-def _hidden(scan: Scan) -> list[SparkColumn]:
+def _hidden(scan: Scan, there: Collection[str]) -> list[SparkColumn]:
+    sequence = [F.col(SEQUENCE_NUMBER).alias(SEQUENCE.name)] if SEQUENCE_NUMBER in there else []
     return [
         _rowtime(scan).alias(ROWTIME.name),
         F.col("value").isNull().alias(DELETED),
@@ -143,6 +147,7 @@ def _hidden(scan: Scan) -> list[SparkColumn]:
         F.col("partition").alias(PARTITION.name),
         F.col("offset").alias(OFFSET.name),
         F.unix_millis("timestamp").alias(INGESTED.name),
+        *sequence,
     ]
 
 

@@ -81,8 +81,7 @@ class Translator:
         rows = self.translate(node.input)
         place, element = "__place", node.element
         exploded = rows.select("*", F.posexplode(F.expr(to_spark(node.array))).alias(place, element))
-        position = F.shiftleft(F.col(OFFSET.name), ORDINAL_BITS).bitwiseOR(F.col(place).cast("bigint"))
-        exploded = exploded.withColumn(POSITION, position)
+        exploded = exploded.withColumn(POSITION, _position_below(exploded, F.col(place).cast("bigint")))
         if node.ordinality:
             exploded = exploded.withColumn(node.ordinality, F.col(place).cast("bigint") + 1)
         return exploded.select(*_named(node.columns), *_hidden(exploded))
@@ -113,6 +112,13 @@ class Translator:
 
     def _sink(self, node: Sink) -> DataFrame:
         return records(node, self.translate(node.input), self.run)
+
+
+def _position_below(rows: DataFrame, place: SparkColumn) -> SparkColumn:
+    """Of an element: from its row's position and its own place. That of a joined row may be a hash, of 63 bits."""
+    if POSITION in rows.columns:
+        return F.xxhash64(F.col(POSITION), place).bitwiseAND(F.lit(2**63 - 1))
+    return F.shiftleft(F.col(OFFSET.name), ORDINAL_BITS).bitwiseOR(place)
 
 
 def _floor(time: SparkColumn, size_ms: int) -> SparkColumn:

@@ -216,6 +216,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mp_power": _power,
     "mp_atan2": math.atan2,
     "mp_log": _log,
+    "mp_integer_key": lambda key: str(int.from_bytes(key, "big", signed=True)),
     "mp_bin": lambda n: f"{n & 0xFFFFFFFFFFFFFFFF:b}",
     "mp_hex": lambda n: f"{n & 0xFFFFFFFFFFFFFFFF:X}",
     "mp_crc32": lambda text: zlib.crc32(text.encode()),

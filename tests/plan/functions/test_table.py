@@ -15,7 +15,7 @@ from millpond.plan.functions.table import (
 )
 from tests.plan.functions.cases import SCALAR_FILES, bound, group_scope, read_cases, sample_scope
 
-BOUND_FROM_HIDDEN_COLUMNS = {"text_key", "integer_key", "rowmeta"}
+BOUND_FROM_HIDDEN_COLUMNS = {"text_key", "integer_key", "kafka_metadata", "kinesis_metadata"}
 """Their cases are in tests/spark/test_functions_agree.py."""
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -11,7 +10,7 @@ from sqlglot import exp
 from millpond.plan.binder import bind_condition
 from millpond.plan.calls import call
 from millpond.plan.expressions import ColumnRef
-from millpond.plan.scope import Scope, Source
+from millpond.plan.scope import JoinedScope, Scope, Source
 from millpond.serve.pull.refused import refuse_aggregates, refused
 from millpond.serve.pull.subqueries import subqueries
 from millpond.serve.pull.tables import find_table
@@ -29,21 +28,6 @@ JOINS = {
     "FULL": "FULL JOIN",
     "CROSS": "CROSS JOIN",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class JoinedScope(Scope):
-    """The scope of a FROM. The columns of JOIN ... USING stand once and first, unless a source is named with them."""
-
-    shared: tuple[tuple[str, ColumnRef], ...] = ()
-    hidden: frozenset[str] = frozenset()
-    """References for which a shared column stands."""
-
-    def columns(self, qualifier: Sequence[str] = ()) -> tuple[tuple[str, ColumnRef], ...]:
-        pairs = Scope.columns(self, qualifier)
-        if qualifier:
-            return pairs
-        return (*self.shared, *(pair for pair in pairs if pair[1].name not in self.hidden))
 
 
 class From:
