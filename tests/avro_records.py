@@ -35,6 +35,7 @@ from millpond.types import (
     MapType,
     StructType,
 )
+from tests.schema_registry import FakeRegistry
 
 D = DecimalType(precision=9, scale=2)
 POINT = StructType(fields=(Field("x", BIGINT), Field("label", VARCHAR)))
@@ -129,6 +130,50 @@ EVOLVED: list[tuple[Any, Mapping[str, Any], tuple[Any, ...]]] = [
     (record(("Name", "string")), {"Name": "b"}, (None, "b", None)),
 ]
 """Writers' schemas before and after `NOW` -> the row of it."""
+
+MONEY = {
+    "type": "record",
+    "name": "cash.Money",
+    "fields": [{"name": "cents", "type": "long"}, {"name": "unit", "type": {**ENUM, "name": "Unit"}}],
+}
+PERSON: dict[str, Any] = {
+    "type": "record",
+    "name": "shop.Person",
+    "fields": [{"name": "owes", "type": ["null", "cash.Money"]}, {"name": "kind", "type": {**ENUM, "name": "Kind"}}],
+}
+ORDER: dict[str, Any] = {
+    "type": "record",
+    "name": "Order",
+    "namespace": "shop",
+    "fields": [
+        {"name": "buyer", "type": "Person"},
+        {"name": "kind", "type": ["null", "shop.Kind"]},
+        {"name": "paid", "type": {"type": "array", "items": "cash.Money"}},
+    ],
+}
+MONEY_TYPE = StructType(fields=(Field("cents", BIGINT), Field("unit", VARCHAR)))
+REFERRING_COLUMNS = (
+    Column("buyer", StructType(fields=(Field("owes", MONEY_TYPE), Field("kind", VARCHAR)))),
+    Column("kind", VARCHAR),
+    Column("paid", ArrayType(element=MONEY_TYPE)),
+)
+
+
+def referring(registry: FakeRegistry) -> tuple[Any, dict[str, Any], tuple[Any, ...]]:
+    """Register `ORDER` with the schemas that it refers to, as id 4: its whole schema, a value and the row of it.
+
+    `Person` refers to `Money`, which is in another namespace; `Order` to both.
+    """
+    registry.add(MONEY, "money")
+    registry.add(PERSON, "people", ["money"])
+    registry.add('"string"')
+    registry.add(ORDER, "orders-value", ["people", "money"])
+    person = {**PERSON, "fields": [{"name": "owes", "type": ["null", MONEY]}, PERSON["fields"][1]]}
+    whole = {**ORDER, "fields": [{"name": "buyer", "type": person}, *ORDER["fields"][1:]]}
+    dollar = {"cents": 100, "unit": "green"}
+    value = {"buyer": {"owes": dollar, "kind": "red"}, "kind": None, "paid": [dollar, {"cents": 1, "unit": "red"}]}
+    return whole, value, tuple(value.values())
+
 
 names = st.sampled_from(["a", "b", "c", "userId", "_x9"])
 micros = st.integers(-(10**9), 4 * 10**9).map(lambda s: s * 1_000_003)

@@ -6,7 +6,7 @@ import json
 import ssl
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
@@ -25,6 +25,8 @@ class FakeRegistry:
     def __init__(self) -> None:
         self.schemas: list[str] = []
         self.subjects: dict[str, list[int]] = {}
+        self.references: dict[int, list[dict[str, Any]]] = {}
+        """By id: the schemas that a schema refers to, as the registry's protocol lists them."""
         self.refused: set[str] = set()
         """Subjects that take no further schema."""
         self.login: str | None = None
@@ -49,12 +51,16 @@ class FakeRegistry:
         for connection in self._opened:
             connection.close()
 
-    def add(self, schema: Any, subject: str = "other") -> int:
-        """Register a schema; its id."""
+    def add(self, schema: Any, subject: str = "other", refers_to: Sequence[str] = ()) -> int:
+        """Register a schema; its id. `refers_to` are subjects, whose newest schemas it names types of."""
         text = schema if isinstance(schema, str) else json.dumps(schema)
         if text not in self.schemas:
             self.schemas.append(text)
         found = self.schemas.index(text) + 1
+        if refers_to:
+            self.references[found] = [
+                {"name": other, "subject": other, "version": len(self.subjects[other])} for other in refers_to
+            ]
         versions = self.subjects.setdefault(subject, [])
         if found not in versions:
             versions.append(found)
@@ -69,10 +75,14 @@ class FakeRegistry:
         parts = [unquote(p) for p in path.strip("/").split("/")]
         if parts[:2] == ["schemas", "ids"]:
             known = 0 < int(parts[2]) <= len(self.schemas)
-            return (200, {"schema": self.schemas[int(parts[2]) - 1]}) if known else (404, {"error_code": 40403})
-        return self._subject(method, parts[1], body)
+            return (200, self._schema(int(parts[2]))) if known else (404, {"error_code": 40403})
+        return self._subject(method, parts[1], "".join(parts[3:]), body)
 
-    def _subject(self, method: str, subject: str, body: Any) -> tuple[int, Any]:
+    def _schema(self, schema_id: int) -> dict[str, Any]:
+        referred = self.references.get(schema_id)
+        return {"schema": self.schemas[schema_id - 1], **({"references": referred} if referred else {})}
+
+    def _subject(self, method: str, subject: str, version: str, body: Any) -> tuple[int, Any]:
         if method == "POST":
             if subject in self.refused:
                 return 409, {"error_code": 409, "message": "Schema being registered is incompatible"}
@@ -80,7 +90,8 @@ class FakeRegistry:
         versions = self.subjects.get(subject)
         if not versions:
             return 404, {"error_code": 40401, "message": f"Subject '{subject}' not found."}
-        return 200, {"subject": subject, "id": versions[-1], "schema": self.schemas[versions[-1] - 1]}
+        wanted = versions[-1] if version == "latest" else versions[int(version) - 1]
+        return 200, {"subject": subject, "id": wanted, **self._schema(wanted)}
 
 
 @contextmanager

@@ -171,6 +171,44 @@ def columns_of(text: str) -> tuple[Column, ...]:
     return tuple(Column(name, type_) for name, type_ in _members(record, named, frozenset()))
 
 
+def type_of(text: str) -> DataType:
+    """The type of a schema's values: a STRUCT for a record. Raises UnreadableSchemaError."""
+    schema, named = parsed(text)
+    return _type(schema, named, frozenset())
+
+
+def combined(texts: Sequence[str]) -> str:
+    """The last schema, with the types of those before it that it names in it. Raises UnreadableSchemaError."""
+    named: dict[str, Schema] = {}
+    try:
+        for text in texts:
+            schema = parse_schema(json.loads(text), named_schemas=named, _write_hint=False)
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with a stranger's schema
+        raise UnreadableSchemaError(f"it is no Avro schema: {error}") from None
+    return json.dumps(_complete(schema, named, set()))
+
+
+def _complete(schema: Schema, named: Mapping[str, Schema], defined: set[str]) -> Schema:
+    """A schema whose names are in full, with a type's definition where it is named first."""
+    if isinstance(schema, list):
+        return [_complete(s, named, defined) for s in schema]
+    if isinstance(schema, str):
+        first = schema in named and schema not in defined
+        return _complete(named[schema], named, defined) if first else schema
+    whole = dict(schema)
+    if "name" in whole:
+        defined.add(whole["name"])
+        if "." not in whole["name"]:
+            whole["namespace"] = ""  # else it is in the namespace of the record around it
+    if "fields" in whole:
+        whole["fields"] = [{**f, "type": _complete(f["type"], named, defined)} for f in whole["fields"]]
+        return whole
+    for part in ("type", "items", "values"):
+        if part in whole and "name" not in whole:
+            whole[part] = _complete(whole[part], named, defined)
+    return whole
+
+
 def _members(
     record: Mapping[str, Any], named: Mapping[str, Schema], around: frozenset[str]
 ) -> Iterator[tuple[str, DataType]]:

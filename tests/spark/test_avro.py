@@ -97,6 +97,15 @@ def test_what_is_no_record_of_a_known_schema_is_bad_and_the_next_one_is_read(
     assert java_rows(spark, registry, av.NOW, [*bad, good]) == [*(None for _ in bad), list(row)]
 
 
+def test_a_schema_that_refers_to_others_is_read_with_them(spark: SparkSession) -> None:
+    with fake_registry() as running:
+        whole, value, row = av.referring(running)
+        data = av.written(whole, value, 4)
+        found = java_rows(spark, running, av.REFERRING_COLUMNS, [data])
+        assert found == [[listed(c.type, v) for c, v in zip(av.REFERRING_COLUMNS, row, strict=True)]]
+        assert found == python_rows(running, av.REFERRING_COLUMNS, [data])
+
+
 def test_a_registry_that_is_away_fails_the_query_and_drops_nothing(spark: SparkSession) -> None:
     with fake_registry() as away:
         schema, value, _ = av.EVOLVED[0]

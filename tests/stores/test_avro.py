@@ -163,6 +163,16 @@ def test_a_new_schema_has_the_name_of_those_that_its_subject_has(registry: FakeR
     assert json.loads(registry.schemas[-1])["name"] == "io.millpond.a_b_value"
 
 
+def test_a_schema_that_refers_to_others_is_read_with_them_in_it(registry: FakeRegistry) -> None:
+    whole, value, row = av.referring(registry)
+    assert read(registry, av.REFERRING_COLUMNS, av.written(whole, value, 4)) == row
+    assert registry.opened().columns("orders-value") == av.REFERRING_COLUMNS
+    del registry.subjects["money"]
+    missing = raised(lambda: registry.opened().columns("orders-value"))
+    assert missing.name == "SCHEMA_NOT_AVRO"
+    assert "version 1 of 'money', which is missing" in str(missing)
+
+
 def raised(call: Any) -> MillpondError:
     with pytest.raises(MillpondError) as caught:
         call()

@@ -15,13 +15,22 @@ from millpond.plan.planner import entity_topic, parts
 from millpond.plan.push import PushPlan, plan_push
 from millpond.serve.answers import Change, Subscription
 from millpond.serve.evaluate import select
-from millpond.serve.push import FollowChangelog, FollowStream, Topic, dropped, follow_topic, ingested_of
+from millpond.serve.push import (
+    FollowChangelog,
+    FollowStream,
+    Topic,
+    dropped,
+    fetch_schemas,
+    follow_topic,
+    ingested_of,
+)
 from millpond.serve.push_view import follow_view
 from millpond.serve.row_columns import RowColumns
 from millpond.serve.tail import Follower, Hub
 from millpond.sql import statements as st
 from millpond.stores.connections import Connections
-from millpond.stores.protocol import Headers, Record
+from millpond.stores.protocol import Headers
+from millpond.stores.schemas import Schemas
 from millpond.types import VARCHAR, Column
 from millpond.views.reader import ViewReader
 
@@ -65,11 +74,12 @@ class Following:
     async def entity(self, statement: st.PrintEntity, context: SessionContext) -> Subscription:
         """The records of a topic as text. Raises TOPIC_NOT_FOUND, STORE_NOT_FOUND."""
         wanted = parts(statement.store) if statement.store else ((context.store, True),)
-        log = self.connections.log(resolve_store(self.catalog, wanted, context).name)
+        store = resolve_store(self.catalog, wanted, context).name
+        log, schemas = self.connections.log(store), self.connections.schemas(store)
         topic = entity_topic(statement.entity)
         start = log.first_offsets if statement.from_beginning else log.end_offsets
         offsets = await self.hub.run(lambda: start(topic))
-        printed = Printed(context, await self.hub.follow(log, topic, offsets))
+        printed = Printed(context, self.hub, await self.hub.follow(log, topic, offsets), schemas)
         return printed if statement.limit is None else Limited(printed, statement.limit)
 
     def explain(self, query: st.Query, context: SessionContext) -> list[str]:
@@ -88,33 +98,38 @@ class Following:
 
 
 class Printed:
-    """A topic's records as they come: key and value as UTF-8 text, bytes that are none as replacement characters.
+    """A topic's records as they come: key and value as text, headers as a JSON object. Satisfies `Subscription`.
 
-    Headers are a JSON object; NULL where a record has none. A header that comes twice has an array.
+    NULL where a record has no headers; a header that comes twice has an array.
+
+    What begins with the id of a schema that the store's registry has is shown as JSON, everything else as UTF-8, with
+    replacement characters for bytes that are none.
     """
 
-    def __init__(self, context: SessionContext, follower: Follower) -> None:
+    def __init__(self, context: SessionContext, hub: Hub, follower: Follower, schemas: Schemas | None) -> None:
         self.columns: tuple[Column, ...] = PRINTED
         self.context = context
-        self._follower = follower
+        self._hub, self._follower, self._schemas = hub, follower, schemas
 
     async def changes(self) -> AsyncIterator[Change]:
+        """Records until `aclose`. Raises SUBSCRIBER_TOO_SLOW, STORE_UNREACHABLE, REGISTRY_*."""
         try:
             async for batch in self._follower.batches():
+                await fetch_schemas(self._hub, self._schemas, batch)
                 for record in batch.records:
                     if record.offset >= self._follower.next.get(record.partition, 0):
-                        yield _printed(record)
+                        texts = (self._shown(record.key), self._shown(record.value), _headers_text(record.headers))
+                        yield Change("insert", texts, "", ingested_of(record))
                 self._follower.pass_(batch)
         finally:
             await self.aclose()
 
+    def _shown(self, data: bytes | None) -> str | None:
+        shown = self._schemas.printed(data) if self._schemas and data is not None else None
+        return _text(data) if shown is None else shown
+
     async def aclose(self) -> None:
         self._follower.close()
-
-
-def _printed(record: Record) -> Change:
-    row = (_text(record.key), _text(record.value), _headers_text(record.headers))
-    return Change("insert", row, "", ingested_of(record))
 
 
 def _headers_text(headers: Headers) -> str | None:

@@ -45,12 +45,8 @@ class Topic:
 
     async def prepare(self, batch: Batch) -> None:
         """Have the schemas of a batch's records at hand before they are decoded here. Raises REGISTRY_UNREACHABLE."""
-        if self.schemas is None or "avro" not in (self.relation.value_format, self.relation.key_format):
-            return
-        unknown = self.schemas.unknown(data for r in batch.records for data in (r.key, r.value))
-        if unknown:
-            fetch = self.schemas.fetch
-            await self.hub.run(lambda: fetch(unknown))
+        if "avro" in (self.relation.value_format, self.relation.key_format):
+            await fetch_schemas(self.hub, self.schemas, batch)
 
     async def start(self, position: str) -> dict[int, int]:
         """Offsets of 'latest', 'earliest', or epoch milliseconds as text."""
@@ -85,6 +81,13 @@ class Topic:
         """Raises RELATION_NOT_FOUND if it was dropped meanwhile."""
         if not self.exists():
             raise dropped(self.relation)
+
+
+async def fetch_schemas(hub: Hub, schemas: Schemas | None, batch: Batch) -> None:
+    """Have the schemas at hand that a batch's records name: asking for them takes time. Raises REGISTRY_*."""
+    unknown = schemas.unknown(data for r in batch.records for data in (r.key, r.value)) if schemas else None
+    if schemas and unknown:
+        await hub.run(lambda: schemas.fetch(unknown))
 
 
 def dropped(relation: Relation) -> MillpondError:

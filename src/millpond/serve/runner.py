@@ -17,9 +17,9 @@ from millpond.queries.registry import Queries
 from millpond.queries.source_position import starting_offsets
 from millpond.serve.effects import Effects
 from millpond.serve.store_stages import Check, StoreStages
-from millpond.serve.values import rows_to_records
+from millpond.serve.values import entity_bytes, rows_to_records
 from millpond.stores.protocol import Log, NewRecord
-from millpond.stores.schemas import Schemas
+from millpond.stores.schemas import Schemas, subject_of
 
 
 class Views(Protocol):
@@ -220,8 +220,10 @@ class Runner:
         self.log(store).produce(stage.relation.topic, records)
 
     def _write_entity(self, stage: sg.WriteEntity, effects: Effects) -> None:
-        key = None if stage.key is None else stage.key.encode()
-        self.log(stage.store).produce(stage.topic, [NewRecord(key, stage.value.encode())])
+        schemas = self.schemas(stage.store)
+        key = None if stage.key is None else entity_bytes(schemas, subject_of(stage.topic, "key"), stage.key)
+        value = entity_bytes(schemas, subject_of(stage.topic, "value"), stage.value)
+        self.log(stage.store).produce(stage.topic, [NewRecord(key, value)])
 
     def _add_namespace(self, stage: sg.AddNamespace, effects: Effects) -> None:
         if stage.schema is None:

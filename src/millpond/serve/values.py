@@ -10,6 +10,7 @@ from millpond.catalog.model import Relation
 from millpond.plan.expressions import ColumnRef, Expr
 from millpond.stores.formats.records import Codecs, check_not_null, encode_key, encode_value, key_columns
 from millpond.stores.protocol import NewRecord
+from millpond.stores.schemas import Schemas
 from millpond.views.expressions import literal_to_sqlite, to_sqlite
 from millpond.views.functions import register
 from millpond.views.values import row_decoder
@@ -39,6 +40,15 @@ def rows_to_records(
 ) -> list[NewRecord]:
     """The records of the rows. Raises VALUE_NOT_ENCODABLE for a NULL in a NOT NULL column."""
     return [_record(relation, row, schemas) for row in evaluate_rows(relation, rows)]
+
+
+def entity_bytes(schemas: Schemas | None, subject: str, text: str) -> bytes:
+    """The bytes that INSERT INTO ENTITY writes: by the subject's schema, or the text itself if there is none.
+
+    Raises VALUE_NOT_OF_SCHEMA, SCHEMA_NOT_READABLE, SCHEMA_NOT_AVRO, REGISTRY_*.
+    """
+    framed = schemas.from_text(subject, text) if schemas else None
+    return text.encode() if framed is None else framed
 
 
 def _record(relation: Relation, row: tuple[Any, ...], schemas: Codecs | None) -> NewRecord:

@@ -6,7 +6,7 @@ import base64
 import ssl
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from millpond.avro_types import UnreadableSchemaError, combined
 from millpond.catalog.store_kinds import speaks_tls
 from millpond.errors import MillpondError
 from millpond.stores.java_client import tls_config
@@ -74,14 +75,17 @@ class RegistryClient:
         self._lock = threading.Lock()
 
     def schema(self, schema_id: int) -> str | None:
-        """The text of an Avro schema, None if there is none of that id. Raises REGISTRY_*, SCHEMA_NOT_AVRO."""
+        """The text of an Avro schema, complete in itself; None if there is none of that id.
+
+        Raises REGISTRY_*, SCHEMA_NOT_AVRO.
+        """
         found = self._call("GET", f"/schemas/ids/{schema_id}")
-        return None if found is None else _avro(found, f"schema {schema_id}")
+        return None if found is None else self._avro(found, f"schema {schema_id}")
 
     def latest(self, subject: str) -> RegisteredSchema | None:
         """The newest schema of a subject, None if there is no such subject. Raises REGISTRY_*, SCHEMA_NOT_AVRO."""
         found = self._call("GET", f"/subjects/{quote(subject, safe='')}/versions/latest")
-        return None if found is None else RegisteredSchema(int(found["id"]), _avro(found, f"subject '{subject}'"))
+        return None if found is None else RegisteredSchema(int(found["id"]), self._avro(found, f"subject '{subject}'"))
 
     def register(self, subject: str, text: str) -> int:
         """The id of the schema, which the subject has from now on. Raises REGISTRY_*, SCHEMA_REFUSED."""
@@ -89,6 +93,32 @@ class RegistryClient:
         if found is None:
             raise self._error("REGISTRY_UNREACHABLE", reason="it does not know subjects: is it a schema registry?")
         return int(found["id"])
+
+    def _avro(self, found: Mapping[str, Any], what: str) -> str:
+        """The text of an answer's schema, with those that it refers to in it. Raises SCHEMA_NOT_AVRO, REGISTRY_*."""
+        kind = found.get("schemaType", "AVRO")
+        if kind != "AVRO":
+            raise MillpondError("SCHEMA_NOT_AVRO", what=what, reason=f"it is of type {kind}")
+        if not found.get("references"):
+            return str(found["schema"])
+        texts = {what: str(found["schema"])}
+        self._refer(found["references"], what, texts)
+        try:
+            return combined(list(reversed(texts.values())))
+        except UnreadableSchemaError as error:
+            raise MillpondError("SCHEMA_NOT_AVRO", what=what, reason=str(error)) from None
+
+    def _refer(self, references: Iterable[Mapping[str, Any]], what: str, texts: dict[str, str]) -> None:
+        """Put the schemas that are referred to behind those that refer to them."""
+        for reference in references:
+            path = f"/subjects/{quote(reference['subject'], safe='')}/versions/{reference['version']}"
+            found = self._call("GET", path)
+            if found is None:
+                reason = f"it refers to version {reference['version']} of '{reference['subject']}', which is missing"
+                raise MillpondError("SCHEMA_NOT_AVRO", what=what, reason=reason)
+            texts.pop(path, None)
+            texts[path] = str(found["schema"])
+            self._refer(found.get("references") or (), what, texts)
 
     def close(self) -> None:
         if "_http" in self.__dict__:
@@ -135,16 +165,6 @@ class RegistryClient:
 
     def _error(self, error: str, reason: str) -> MillpondError:
         return MillpondError(error, name=self.access.name, reason=reason)
-
-
-def _avro(found: Mapping[str, Any], what: str) -> str:
-    """The text of an answer's schema. Raises SCHEMA_NOT_AVRO."""
-    kind = found.get("schemaType", "AVRO")
-    if kind != "AVRO":
-        raise MillpondError("SCHEMA_NOT_AVRO", what=what, reason=f"it is of type {kind}")
-    if found.get("references"):
-        raise MillpondError("SCHEMA_NOT_AVRO", what=what, reason="it refers to other schemas")
-    return str(found["schema"])
 
 
 def _host(url: str) -> str:

@@ -9,11 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from fastavro.schema import SchemaParseException
+
 from millpond.avro_types import UnreadableSchemaError, avro_schema, columns_of, parsed, record_name, resolved
 from millpond.errors import MillpondError
 from millpond.stores.formats.avro_reader import avro_decoder
+from millpond.stores.formats.avro_text import avro_from_text, avro_printer
 from millpond.stores.formats.avro_writer import avro_encoder
-from millpond.stores.formats.framing import framed, schema_id_of
+from millpond.stores.formats.framing import HEADER, framed, schema_id_of
 from millpond.stores.formats.undecodable import UndecodableError
 from millpond.stores.registry import RegistryAccess, RegistryClient
 from millpond.types import Column
@@ -47,6 +50,7 @@ class Schemas:
         self._texts: dict[int, str | _Absent] = {}
         self._decoders: dict[tuple[int, tuple[Column, ...]], Decode] = {}
         self._ids: dict[tuple[str, tuple[Column, ...]], int] = {}
+        self._printers: dict[int, Callable[[bytes], str]] = {}
         self._lock = threading.Lock()
 
     def decoder(self, columns: tuple[Column, ...]) -> Decode:
@@ -82,6 +86,35 @@ class Schemas:
             return columns_of(found.text)
         except UnreadableSchemaError as error:
             raise MillpondError("SCHEMA_NOT_READABLE", subject=subject, reason=str(error)) from None
+
+    def printed(self, data: bytes) -> str | None:
+        """A framed record as JSON; None if it is none of a schema that the registry has. Raises REGISTRY_*."""
+        if len(data) < HEADER or data[0] != 0:
+            return None
+        schema_id = schema_id_of(data)
+        text = self._text(schema_id)
+        if isinstance(text, _Absent):
+            return None
+        try:
+            show = self._printers.get(schema_id) or self._printers.setdefault(schema_id, avro_printer(text))
+            return show(data)
+        except (UndecodableError, SchemaParseException):
+            return None
+
+    def from_text(self, subject: str, text: str) -> bytes | None:
+        """JSON text -> framed Avro by the newest schema of the subject; None if there is no such subject.
+
+        Raises VALUE_NOT_OF_SCHEMA, SCHEMA_NOT_READABLE, SCHEMA_NOT_AVRO, REGISTRY_*.
+        """
+        found = self.client.latest(subject)
+        if found is None:
+            return None
+        try:
+            return framed(found.id, avro_from_text(found.text)(text))
+        except UnreadableSchemaError as error:
+            raise MillpondError("SCHEMA_NOT_READABLE", subject=subject, reason=str(error)) from None
+        except UndecodableError as error:
+            raise MillpondError("VALUE_NOT_OF_SCHEMA", subject=subject, reason=str(error)) from None
 
     def unknown(self, records: Iterable[bytes | None]) -> set[int]:
         """The ids in front of `records` that would have to be asked for."""

@@ -1,5 +1,7 @@
 package io.millpond;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.IOException;
@@ -7,8 +9,11 @@ import java.io.InputStream;
 import java.io.Serializable;
 import java.net.HttpURLConnection;
 import java.net.URI;
+import java.net.URLEncoder;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import javax.net.ssl.HttpsURLConnection;
 import org.apache.avro.AvroRuntimeException;
@@ -55,7 +60,7 @@ final class SchemaRegistry implements Serializable {
     if (asked != null && System.nanoTime() - asked < ASK_AGAIN_NANOS) {
       throw new Undecodable("the registry has no schema " + id);
     }
-    JsonNode found = ask(id);
+    JsonNode found = ask("/schemas/ids/" + id);
     if (found == null) {
       ABSENT.put(key, System.nanoTime());
       throw new Undecodable("the registry has no schema " + id);
@@ -65,24 +70,42 @@ final class SchemaRegistry implements Serializable {
     return schema;
   }
 
-  private static Schema parsed(JsonNode found, int id) {
-    if (!found.path("schemaType").asText("AVRO").equals("AVRO") || !found.path("references").isEmpty()) {
-      throw new Undecodable("schema " + id + " is not Avro, or refers to other schemas");
+  private Schema parsed(JsonNode found, int id) {
+    if (!found.path("schemaType").asText("AVRO").equals("AVRO")) {
+      throw new Undecodable("schema " + id + " is not Avro");
     }
     try {
-      return new Schema.Parser().parse(found.path("schema").asText());
+      Schema.Parser parser = new Schema.Parser();
+      readReferences(found, parser, new HashSet<>());
+      return parser.parse(found.path("schema").asText());
     } catch (AvroRuntimeException e) {
       throw new Undecodable("schema " + id + ": it is no Avro schema: " + e.getMessage());
     }
   }
 
-  /** The registry's answer; null if it has no such schema. */
-  private JsonNode ask(int id) {
+  /** Has the parser know the types of the schemas that this one refers to. */
+  private void readReferences(JsonNode found, Schema.Parser parser, Set<String> known) {
+    for (JsonNode reference : found.path("references")) {
+      String subject = URLEncoder.encode(reference.path("subject").asText(), UTF_8).replace("+", "%20");
+      String path = "/subjects/" + subject + "/versions/" + reference.path("version").asText();
+      if (known.add(path)) {
+        JsonNode other = ask(path);
+        if (other == null) {
+          throw new AvroRuntimeException("it refers to " + reference.path("name").asText() + ", which is missing");
+        }
+        readReferences(other, parser, known);
+        parser.parse(other.path("schema").asText());
+      }
+    }
+  }
+
+  /** The registry's answer; null if it has no such thing. Throws Away if it cannot be asked. */
+  private JsonNode ask(String path) {
     String reason = "it has no address";
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       for (String url : options.getOrDefault("urls", "").split(",")) {
         try {
-          HttpURLConnection connection = open(url + "/schemas/ids/" + id);
+          HttpURLConnection connection = open(url + path);
           int status = connection.getResponseCode();
           if (status == 404) {
             return null;
@@ -98,7 +121,7 @@ final class SchemaRegistry implements Serializable {
         }
       }
     }
-    throw new Away("The schema registry cannot be asked for schema " + id + ": " + reason);
+    throw new Away("The schema registry cannot be asked for " + path + ": " + reason);
   }
 
   private HttpURLConnection open(String url) throws IOException {
