@@ -472,6 +472,17 @@ def test_lag_counts_from_the_last_commit_before_anything_is_read(world: World) -
     assert world.queries.lag(query) == 1
 
 
+def test_a_query_that_was_given_up_has_not_read_what_it_did_not_commit(world: World) -> None:
+    world.produce(4)
+    world.engine.on_start = lambda run: run.fail("bad")
+    query = world.run(VIEW)
+    world.engine.read[query] = {0: {0: 4}}
+    eventually(lambda: world.query(query).state, QueryState.ERRORED)
+    eventually(lambda: world.life(query).handle, None)
+    assert world.queries.lag(query) == world.queries.metrics(query)["lag"] == 4
+    assert world.queries.unread(world.query(query).sink) == 0
+
+
 def test_a_marker_notes_where_the_sink_was(world: World) -> None:
     query = world.run(COPY)
     run = started(world, "real-time")

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from millpond.catalog.model import SessionContext
+from millpond.catalog.model import QueryState, SessionContext
 from millpond.errors import MillpondError
 from millpond.plan.stages import Planned
 from millpond.serve import pulling
@@ -354,6 +354,21 @@ async def test_the_samples_of_queries_and_views(world: EngineWorld) -> None:
     with contextlib.suppress(MillpondError):
         found = {m.name: m.value for m in world.engine.metrics()}
     assert "millpond_query_lag_rows" not in found
+
+
+async def test_a_query_that_was_given_up_shows_its_lag_and_is_not_caught_up(world: EngineWorld) -> None:
+    world.spark.on_start = lambda run: run.fail("bad")
+    world.log.produce("clicks", rows(3))
+    await world.ask(VISITS)
+    (query,) = world.catalog.queries()
+    eventually(lambda: [q.state for q in world.catalog.queries()], [QueryState.ERRORED])
+    world.spark.read[query.id] = {0: {0: 3}}
+    eventually(lambda: world.queries.lives[query.id].handle, None)
+    shown = dict([tuple(row[:2]) for row in await world.rows(f"DESCRIBE QUERY {query.id}")])
+    assert (shown["state"], shown["lag"], shown["caught_up"]) == ("errored", "3", "false")
+    world.queries.lives.clear()
+    shown = dict([tuple(row[:2]) for row in await world.rows(f"DESCRIBE QUERY {query.id}")])
+    assert (shown["lag"], shown["caught_up"]) == ("unknown (it was not started)", "false")
 
 
 async def test_where_a_terminated_query_would_go_on(world: EngineWorld) -> None:

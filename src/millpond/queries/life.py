@@ -125,8 +125,11 @@ class QueryLife:
             logger.warning("query %s does not stop", self.query.id)
 
     def lag(self) -> int:
-        """Rows in the sources' topics that the query has not read. Raises STORE_UNREACHABLE."""
-        return self.source.waiting()
+        """Rows in the sources' topics that the query has not read. Raises STORE_UNREACHABLE.
+
+        Between two runs those after the last commit count: what a failed run had read more, it reads again.
+        """
+        return self.source.waiting() if self.handle else self.source.uncommitted_before(self.source.ends())
 
     def rows_out(self) -> int:
         """Records in the sink's topic since the query began. Raises STORE_UNREACHABLE."""

@@ -184,9 +184,10 @@ class Queries:
         return next((life.status for life in self._writers(relation_id)), None)
 
     def unread(self, relation_id: str) -> int:
-        """Rows that the query which writes a view has not read; 0 if none runs or its store is away."""
+        """Rows that the query which writes a view will read; 0 if none runs or its store is away."""
         with contextlib.suppress(MillpondError):
-            return sum(life.lag() for life in self._writers(relation_id))
+            lives = self._writers(relation_id)
+            return sum(life.lag() for life in lives if life.status.state is not QueryState.ERRORED)
         return 0
 
     def _writers(self, relation_id: str) -> list[QueryLife]:
@@ -194,7 +195,8 @@ class Queries:
         return [life for life in list(self.lives.values()) if life.plan.relation.id == relation_id]
 
     def lag(self, query_id: str) -> int | None:
-        """Rows that the query has not read from its sources; None if it does not run. Raises STORE_UNREACHABLE."""
+        """Rows that the query has not read from its sources; None if that is not known, because it was never started
+        or is terminated. Raises STORE_UNREACHABLE."""
         life = self.lives.get(query_id)
         return life.lag() if life else None
 

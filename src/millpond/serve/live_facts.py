@@ -36,15 +36,24 @@ class LiveFacts(Facts):
     def query_progress(self, query_id: str) -> Mapping[str, str]:
         status = self.queries.status(query_id)
         if status is None:
-            return {}
-        found = {"lag": self._lag(query_id), "caught_up": str(status.caught_up).lower()}
+            return self._progress_of_none(query_id)
+        errored = status.state is QueryState.ERRORED
+        found = {"lag": self._lag(query_id), "caught_up": str(status.caught_up and not errored).lower()}
         if not status.caught_up:
             found["backfill"] = backfill_text(status)
         return found
 
+    def _progress_of_none(self, query_id: str) -> Mapping[str, str]:
+        """Of a query that the server could not start again."""
+        query = self.catalog.query(query_id)
+        if query is None or query.state is not QueryState.ERRORED:
+            return {}
+        return {"lag": "unknown (it was not started)", "caught_up": "false"}
+
     def _lag(self, query_id: str) -> str:
         try:
-            return str(self.queries.lag(query_id) or 0)
+            lag = self.queries.lag(query_id)
+            return "unknown" if lag is None else str(lag)
         except MillpondError as error:
             return f"unknown ({error.name})"
 
