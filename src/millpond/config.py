@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
@@ -37,16 +37,24 @@ class Settings(BaseSettings):
     broker_memory: str = Field(default="256m", description="Heap of the embedded broker.")
     realtime_batch_seconds: int = Field(
         default=0,
+        ge=0,
         description="Length of a real-time batch: shorter replays, more boundaries; 0 follows the rate (30 to 600).",
     )
     catchup_rows: int = Field(
-        default=1_000_000, description="Rows of backlog that one catch-up batch takes from a topic."
+        default=1_000_000, ge=1, description="Rows of backlog that one catch-up batch takes from a topic."
     )
     realtime_backlog_rows: int = Field(
-        default=20_000, description="A new query with fewer rows waiting starts in real time."
+        default=20_000, ge=0, description="A new query with fewer rows waiting starts in real time."
     )
-    pull_threads: int = Field(default=4, description="Threads that answer pull queries that are not by key.")
-    log_level: str = Field(default="warning", description="debug, info, warning or error.")
+    pull_threads: int = Field(default=4, ge=1, description="Threads that answer pull queries that are not by key.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="warning", description="debug, info, warning or error."
+    )
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _in_lower_case(cls, given: Any) -> Any:
+        return given.lower() if isinstance(given, str) else given
 
     @classmethod
     def settings_customise_sources(

@@ -78,7 +78,7 @@ def test_the_error_shape_of_sql_is_a_200_with_the_underlined_text(client: TestCl
 @pytest.mark.parametrize(
     "content",
     [b"", b"nonsense", b"[]", b"{}", b'{"statement": ""}', b'{"statement": 7}', b'{"statement":"x","role":1}',
-     b'{"statement":"x","parameters":[]}', b'{"statement":"x","parameters":{"dialect":"latin"}}'],
+     b'{"statement":"x","parameters":[]}'],
 )  # fmt: skip
 @pytest.mark.parametrize("path", ["/v2/statements", "/v2/stream"])
 def test_a_malformed_request_is_a_400_with_message_and_trace(client: TestClient, content: bytes, path: str) -> None:
@@ -86,6 +86,13 @@ def test_a_malformed_request_is_a_400_with_message_and_trace(client: TestClient,
     assert answer.status_code == 400
     assert set(answer.json()) == {"message", "traceID"}
     assert answer.json()["message"].startswith("[MALFORMED_REQUEST]")
+
+
+@pytest.mark.parametrize("path", ["/v2/statements", "/v2/stream"])
+@pytest.mark.parametrize("dialect", ["ksql", "latin"])
+def test_a_dialect_that_is_not_there_is_refused_by_name(client: TestClient, dialect: str, path: str) -> None:
+    answer = client.post(path, json={"statement": "x", "parameters": {"dialect": dialect}})
+    assert f"[UNSUPPORTED] The dialect '{dialect}' is not supported" in answer.json()["message"]
 
 
 def test_an_internal_error_tells_a_reference_and_no_details(
@@ -135,7 +142,7 @@ def test_the_request_fields_become_the_context(client: TestClient, engine: FakeE
         schema="s",
         store="k",
         computePool="p",
-        parameters={"timezone": "Europe/Berlin", "dialect": "ksql"},
+        parameters={"timezone": "Europe/Berlin", "dialect": "deltastream"},
     )
     assert body["metadata"]["context"] == {
         "organizationID": organization,
@@ -145,7 +152,7 @@ def test_the_request_fields_become_the_context(client: TestClient, engine: FakeE
         "storeName": "k",
         "computePoolName": "p",
     }
-    assert (engine.calls[0].context.timezone, engine.calls[0].context.dialect) == ("Europe/Berlin", "ksql")
+    assert (engine.calls[0].context.timezone, engine.calls[0].context.dialect) == ("Europe/Berlin", "deltastream")
 
 
 def test_nulls_and_an_organization_by_name_mean_the_defaults(client: TestClient, engine: FakeEngine) -> None:

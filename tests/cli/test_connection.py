@@ -44,8 +44,8 @@ def test_the_context_and_the_session_go_with_the_next_statement(connection: Conn
 
 def test_the_dialect_goes_with_each_statement(connection: Connection, engine: FakeEngine) -> None:
     engine.answer("x", created("x"))
-    list(Connection(connection.url, "ksql").run("x", resume="t1"))
-    assert (engine.calls[0].context.dialect, engine.calls[0].resume) == ("ksql", "t1")
+    list(Connection(connection.url, "deltastream").run("x", resume="t1"))
+    assert (engine.calls[0].context.dialect, engine.calls[0].resume) == ("deltastream", "t1")
 
 
 def test_a_live_result_is_read_as_it_comes_and_closing_ends_it(connection: Connection, engine: FakeEngine) -> None:

@@ -11,7 +11,7 @@ from tests.house.source import Module, imported, modules
 
 LAYERS = (
     ("types", "errors", "suggestion", "clock"),
-    ("type_text", "avro_types", "config", "jvm", "datadir"),
+    ("type_text", "avro_types", "config", "dialects", "jvm", "datadir"),
     ("catalog", "sql"),
     ("plan",),
     ("stores",),

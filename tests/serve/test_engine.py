@@ -58,11 +58,18 @@ async def test_the_database_that_is_left_takes_its_schema_along(world: EngineWor
         ("USE DATABASE nothing", "DATABASE_NOT_FOUND"),
         ("USE SCHEMA nothing", "SCHEMA_NOT_FOUND"),
         ("USE STORE nothing", "STORE_NOT_FOUND"),
+        ("USE ORGANIZATION nothing", "ORGANIZATION_NOT_FOUND"),
+        ("USE COMPUTE_POOL nothing", "COMPUTE_POOL_NOT_FOUND"),
         ("SET 'nothing' = 1", "UNKNOWN_PROPERTY"),
     ],
 )
 async def test_what_is_not_there_cannot_be_used(sql: str, name: str, world: EngineWorld) -> None:
     assert (await error_of(world, sql)).name == name
+
+
+@pytest.mark.parametrize("name", ["millpond", '"00000000-0000-0000-0000-000000000001"'])
+async def test_the_one_organization_can_be_used(name: str, world: EngineWorld) -> None:
+    assert (await world.ask(f"USE ORGANIZATION {name}")).context == CONTEXT
 
 
 async def test_a_statement_that_does_not_parse_keeps_the_whole_batch_from_running(world: EngineWorld) -> None:

@@ -196,6 +196,10 @@ class Index:
     created_at: int
 
 
+ORGANIZATION = "millpond"
+"""The name of the one organization that there is; clients send any id for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionContext:
     """Whose names a statement's names resolve against; echoed to the client after every statement."""

@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from millpond import __version__
 from millpond.cli.output import OutputFormat
+from millpond.dialects import check_dialect
 from millpond.errors import MillpondError
 
 if TYPE_CHECKING:
@@ -127,8 +128,8 @@ def sql(
 
     if execute is not None and file is not None:
         raise typer.BadParameter("give -e or -f, not both")
-    if dialect not in (None, "deltastream"):
-        raise typer.BadParameter("the dialect is deltastream; ksql is not there yet", param_hint="--dialect")
+    if dialect is not None:
+        check_dialect(dialect)
     folders = (file.parent,) if file is not None else ()
     connection = Connection(server, dialect, folders=folders)
     if execute is None and file is None and not sys.stdin.isatty():
@@ -149,10 +150,13 @@ def demo(
         float | None, typer.Option("--seconds", min=1, help="End after so long and print the views.")
     ] = None,
     port: Port = None,
+    kafka_port: KafkaPort = None,
+    kinesis_port: KinesisPort = None,
     data_dir: DataDir = None,
 ) -> None:
     """Run an embedded server with made-up clicks on a web site, and a page that shows them live."""
-    settings = _settings(None, embedded=True, port=port, data_dir=data_dir)
+    ports = {"port": port, "kafka_port": kafka_port, "kinesis_port": kinesis_port}
+    settings = _settings(None, embedded=True, data_dir=data_dir, **ports)
     from millpond.app import run_demo
 
     raise typer.Exit(run_demo(settings, rate, seconds))
@@ -183,11 +187,12 @@ def doctor(
 
 
 def _settings(config: Path | None, **given: Any) -> Settings:
-    """The settings. Raises FILE_NOT_READABLE, SETTING_INVALID."""
+    """The settings. Raises FILE_NOT_READABLE, UNKNOWN_SETTING, SETTING_INVALID."""
     import tomllib
 
     from pydantic import ValidationError
 
+    from millpond.cli.setting_errors import setting_error
     from millpond.config import load_settings
 
     try:
@@ -199,9 +204,7 @@ def _settings(config: Path | None, **given: Any) -> Settings:
     except ValueError as error:
         if not isinstance(error, ValidationError):
             raise MillpondError("FILE_NOT_READABLE", path=config, reason=f"it is not TOML: {error}") from None
-        first = error.errors()[0]
-        setting = ".".join(map(str, first["loc"]))
-        raise MillpondError("SETTING_INVALID", setting=setting, reason=first["msg"]) from None
+        raise setting_error(error) from None
 
 
 def _complain(error: MillpondError) -> int:

@@ -11,8 +11,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from millpond.catalog.catalog import Catalog
-from millpond.catalog.model import RelationKind, SessionContext
-from millpond.catalog.names import resolve_database, resolve_schema, resolve_store
+from millpond.catalog.model import ORGANIZATION, RelationKind, SessionContext
+from millpond.catalog.names import dotted, resolve_database, resolve_schema, resolve_store
 from millpond.config import Settings
 from millpond.errors import MillpondError
 from millpond.plan.attachments import Files
@@ -196,8 +196,11 @@ class StreamEngine:
                 context = replace(context, store=resolve_store(self.catalog, name, context).name)
             case "role":
                 context = replace(context, role=name[-1][0])
-            case "organization" | "compute_pool":
-                pass
+            case "organization":
+                if dotted(name).lower() not in (ORGANIZATION, context.organization):
+                    raise _not_there("ORGANIZATION_NOT_FOUND", statement.name, own=ORGANIZATION)
+            case "compute_pool":
+                raise _not_there("COMPUTE_POOL_NOT_FOUND", statement.name)
             case _:
                 raise MillpondError(
                     "UNSUPPORTED", feature=f"USE {statement.kind.upper()}", instead="See the reference."
@@ -260,6 +263,10 @@ class StreamEngine:
         self.looks.shutdown(wait=False, cancel_futures=True)
         self.effects.shutdown(wait=False, cancel_futures=True)
         self.reader.close()
+
+
+def _not_there(error: str, name: st.Name, **params: str) -> MillpondError:
+    return MillpondError(error, position=name.position, name=".".join(p.text for p in name.parts), **params)
 
 
 def _summary(planned: Planned) -> tuple[str, str, str, str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from millpond.catalog.model import Relation, RelationKind, SessionContext
+from millpond.catalog.model import ORGANIZATION, Relation, RelationKind, SessionContext
 from millpond.catalog.names import (
     Parts,
     dotted,
@@ -218,7 +218,7 @@ def _roles(request: Request) -> Rows:
 
 
 def _organizations(request: Request) -> Rows:
-    return [(request.context.organization, "millpond", None, True)]
+    return [(request.context.organization, ORGANIZATION, None, True)]
 
 
 def _nothing(_request: Request) -> Rows:

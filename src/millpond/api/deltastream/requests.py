@@ -12,11 +12,11 @@ from starlette.datastructures import Headers, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from millpond.api.asgi import BODY_LIMIT_MB
+from millpond.dialects import check_dialect
 from millpond.errors import MillpondError
 
 _TEXT_FIELDS: Final = ("organization", "role", "database", "schema", "store", "computePool")
 _PARAMETERS: Final = ("sessionID", "timezone", "dialect")
-_DIALECTS: Final = ("deltastream", "ksql")
 _NO_FILES: Final[Mapping[str, bytes]] = {}
 
 
@@ -69,8 +69,8 @@ def from_json(body: bytes | str, attachments: Mapping[str, bytes] = _NO_FILES) -
         raise malformed("'parameters' is not an object")
     organization, role, database, schema, store, pool = (_text(given, name) for name in _TEXT_FIELDS)
     session, timezone, dialect = (_text(parameters, name) for name in _PARAMETERS)
-    if dialect and dialect not in _DIALECTS:
-        raise malformed(f"'dialect' is '{dialect}', not one of {', '.join(_DIALECTS)}")
+    if dialect:
+        check_dialect(dialect)
     return StatementRequest(
         statement,
         _uuid_or_none(organization),
