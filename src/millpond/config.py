@@ -47,6 +47,9 @@ class Settings(BaseSettings):
         default=20_000, ge=0, description="A new query with fewer rows waiting starts in real time."
     )
     pull_threads: int = Field(default=4, ge=1, description="Threads that answer pull queries that are not by key.")
+    pull_timeout_seconds: float = Field(
+        default=30.0, ge=0, description="Seconds after which a query over views is ended; 0: never."
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="warning", description="debug, info, warning or error."
     )

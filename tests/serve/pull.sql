@@ -347,6 +347,30 @@ SELECT url, visits, (SELECT max(visits) FROM visits) AS most FROM visits WHERE d
 => url VARCHAR, visits BIGINT, most BIGINT
 './home', 1, 3
 
+SELECT name, (SELECT visits FROM visits WHERE device = u.device AND url = './pay') AS n FROM users u ORDER BY userid LIMIT 0
+=> name VARCHAR, n BIGINT
+
+SELECT (SELECT visits FROM visits WHERE url = './nowhere') AS n
+=> n BIGINT
+None
+
+SELECT (SELECT visits FROM visits WHERE device = 'd3') + 1 AS n
+=> n BIGINT
+3
+
+SELECT (SELECT visits FROM visits ORDER BY visits DESC LIMIT 1) AS n
+=> n BIGINT
+3
+
+SELECT (SELECT visits FROM visits) AS n
+=> SUBQUERY_SEVERAL_ROWS
+
+SELECT url FROM visits WHERE visits > (SELECT sum(visits) FROM visits GROUP BY url)
+=> SUBQUERY_SEVERAL_ROWS
+
+SELECT name, (SELECT url FROM visits WHERE device = u.device) AS url FROM users u ORDER BY userid
+=> SUBQUERY_SEVERAL_ROWS
+
 SELECT url FROM visits WHERE visits = (SELECT max(visits) FROM visits)
 => url VARCHAR
 './home'

@@ -17,6 +17,7 @@ from millpond.serve.pull.prepared import CACHED, SENTINEL, SENTINEL_NUMBER
 from millpond.serve.pulling import Pulling
 from millpond.sql.parser import parse
 from millpond.sql.statements import Query
+from millpond.views.reader import ViewReader
 from millpond.views.schema import ViewIndex
 from tests.serve.shop import CONTENTS, Shop, open_shop
 from tests.serve.test_pull import NoQueries
@@ -220,6 +221,31 @@ def test_a_new_index_makes_a_query_cheap(shop: Shop) -> None:
     assert outcome(pulling, sql)[1] == [("u3",)]
     assert pulling.fast(sql, CONTEXT) is not None
     assert "by_age" in "\n".join(pulling.explain(parse(sql)[0], CONTEXT))  # type: ignore[arg-type]
+
+
+# --- what takes too long ---
+
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n WHERE ?1 <> ?2"
+
+
+def test_a_query_that_takes_too_long_is_ended_and_the_next_one_answered(shop: Shop) -> None:
+    views = ViewReader(shop.reader.path, 0.05)
+    pulling = Pulling(shop.catalog, NoQueries(), views, NoFacts())
+    sql = "SELECT visits FROM visits WHERE url = './home' AND device = 'd1'"
+    first = outcome(pulling, sql)
+    prepared = plan(pulling, sql)
+    quick, prepared.sql = prepared.sql, ENDLESS
+    assert outcome(pulling, sql) == "QUERY_TIMED_OUT"
+    prepared.sql = quick
+    assert outcome(pulling, sql) == first
+    views.close()
+
+
+def test_a_query_over_the_catalog_that_takes_too_long_is_ended(shop: Shop) -> None:
+    views = ViewReader(shop.reader.path, 0.05)
+    pulling = Pulling(shop.catalog, NoQueries(), views, NoFacts())
+    many = ", ".join(f"deltastream.sys.relation_columns AS c{n}" for n in range(12)).replace(", ", " CROSS JOIN ")
+    assert outcome(pulling, f"SELECT count(*) AS n FROM {many}") == "QUERY_TIMED_OUT"
 
 
 # --- values that have no result ---

@@ -65,7 +65,7 @@ class StreamEngine:
         self.views, self.settings = views, settings
         self.broker_alive, self.emulator_alive = broker_alive, emulator_alive
         self.facts = LiveFacts(catalog, queries, connections.log, self._view_report)
-        self.reader = ViewReader(views.path)
+        self.reader = ViewReader(views.path, settings.pull_timeout_seconds)
         self.pulling = Pulling(catalog, queries, self.reader, self.facts, views.progress)
         self.following = Following(catalog, connections, self.reader)
         self.runner = Runner(

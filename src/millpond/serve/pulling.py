@@ -15,15 +15,18 @@ from millpond.serve.answers import Answer
 from millpond.serve.facts import Facts
 from millpond.serve.live_facts import backfill_text
 from millpond.serve.pull.prepared import Prepared, PreparedQueries
+from millpond.serve.pull.subqueries import SEVERAL_ROWS
 from millpond.serve.sys_tables import sys_tables
 from millpond.sql.parser import parse
 from millpond.sql.printer import print_statement
 from millpond.sql.statements import Query
 from millpond.types import Column
+from millpond.views.faults import is_timeout
 from millpond.views.functions import register
 from millpond.views.progress import ViewProgress
 from millpond.views.reader import ViewReader
 from millpond.views.schema import table_name
+from millpond.views.time_limit import TimeLimit
 from millpond.views.values import row_encoder
 
 FIRST_ROW_SECONDS = 10.0
@@ -195,6 +198,9 @@ class Pulling:
         connection = sqlite3.connect(":memory:")
         try:
             register(connection)
+            limit = TimeLimit(self.views.timeout)
+            limit.watch(connection)
+            limit.begin()
             for name, table in sys_tables(self.catalog, self.facts).items():
                 if f'"sys_{name}"' in prepared.sql:
                     _load(connection, f"sys_{name}", table.columns, table.rows)
@@ -207,6 +213,10 @@ class Pulling:
 
 
 def _not_evaluated(error: sqlite3.Error) -> MillpondError:
+    if SEVERAL_ROWS in str(error):
+        return MillpondError("SUBQUERY_SEVERAL_ROWS")
+    if is_timeout(error):
+        return MillpondError("QUERY_TIMED_OUT")
     return MillpondError("ROW_NOT_EVALUATED", reason=str(error))
 
 

@@ -22,11 +22,18 @@ def is_corrupt(error: sqlite3.Error) -> bool:
     return _code(error).startswith(CORRUPT)
 
 
+def is_timeout(error: sqlite3.Error) -> bool:
+    """A statement was ended by its `TimeLimit`."""
+    return _code(error) == "SQLITE_INTERRUPT"
+
+
 def named(error: sqlite3.Error, path: Path) -> MillpondError:
     """The named error for what happened to the store at `path`."""
     code = _code(error)
     if code == "SQLITE_FULL":
         return MillpondError("VIEW_STORE_FULL", path=path)
+    if is_timeout(error):
+        return MillpondError("QUERY_TIMED_OUT")
     if code.startswith(LOCKED):
         return MillpondError("VIEW_STORE_LOCKED", path=path)
     if is_corrupt(error):

@@ -14,6 +14,7 @@ from millpond.errors import MillpondError
 from millpond.views.connection import open_reader
 from millpond.views.faults import named
 from millpond.views.schema import quote, table_name
+from millpond.views.time_limit import TimeLimit
 
 Parameters = Sequence[Any] | Mapping[str, Any]
 
@@ -22,16 +23,21 @@ LOOK_SECONDS = 0.02
 
 
 class ViewReader:
-    """What queries see of the views. A store that was deleted and made anew is noticed by itself."""
+    """What queries see of the views. A store that was deleted and made anew is noticed by itself.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    `timeout`: seconds that one `query` may take; 0 for as long as it takes.
+    """
+
+    def __init__(self, path: Path, timeout: float = 0.0) -> None:
+        self.path, self.timeout = path, timeout
         self._local = threading.local()
 
     def query(self, sql: str, parameters: Parameters = ()) -> list[tuple[Any, ...]]:
-        """All rows of a SELECT, as SQLite keeps them. Raises VIEW_STORE_*."""
+        """All rows of a SELECT, as SQLite keeps them. Raises VIEW_STORE_*, QUERY_TIMED_OUT."""
+        connection = self.connection()
+        self._local.limit.begin()
         try:
-            return self.connection().execute(sql, parameters).fetchall()
+            return connection.execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             raise self._failed(error) from error
 
@@ -54,6 +60,8 @@ class ViewReader:
         if getattr(local, "identity", None) != identity:
             self.close()
             local.connection, local.identity = self.connect(), identity
+            local.limit = TimeLimit(self.timeout)
+            local.limit.watch(local.connection)
         local.looked = now
 
     def connect(self) -> sqlite3.Connection:

@@ -13,6 +13,7 @@ from millpond.plan.scope import Scope
 from millpond.serve.pull.common import common
 from millpond.serve.pull.refused import refused
 from millpond.types import BOOLEAN, Column
+from millpond.views.schema import quote
 
 if TYPE_CHECKING:
     from millpond.serve.pull.compiler import Compiler
@@ -50,7 +51,8 @@ class _Subqueries:
         inner = self.compiler.compile(tree, (self.scope, *self.outer))
         if len(inner.columns) != 1:
             raise refused("A sub-query of several columns as a value", "Select one column.", tree)
-        return self.compiler.reference(f"({inner.sql})", inner.columns[0].type)
+        sql = inner.sql if _is_one_row(tree) else one_row(inner.sql, inner.columns[0].name)
+        return self.compiler.reference(f"({sql})", inner.columns[0].type)
 
     def _in(self, tree: exp.In) -> Expr:
         inner = self.compiler.compile(tree.args["query"], (self.scope, *self.outer))
@@ -60,6 +62,24 @@ class _Subqueries:
         shared = common(value.type, inner.columns[0].type, "IN", tree)
         listed = self.compiler.conformed(inner, [Column("value", shared)])
         return self.compiler.reference(f"({self.compiler.render(coerce(value, shared))} IN ({listed}))", BOOLEAN)
+
+
+SEVERAL_ROWS = "several rows of a sub-query"
+"""In SQLite's complaint about a JSON path: SQL has no other way to raise an error that can be told from the rest."""
+
+
+def one_row(sql: str, column: str) -> str:
+    """A query for the only value of `sql`: NULL if it has no rows, an error with SEVERAL_ROWS if it has two."""
+    raised = f"json_extract('{{}}', '{SEVERAL_ROWS} ' || count(*))"
+    rows = f"SELECT {quote(column)} FROM ({sql}) LIMIT 2"
+    return f"SELECT CASE WHEN count(*) > 1 THEN {raised} ELSE max({quote(column)}) END FROM ({rows})"
+
+
+def _is_one_row(tree: exp.Query) -> bool:
+    """Whether it is a SELECT of an aggregate without groups, which needs no count."""
+    if not isinstance(tree, exp.Select) or tree.args.get("group"):
+        return False
+    return any(isinstance(listed.unalias(), exp.AggFunc) for listed in tree.expressions)
 
 
 def _known(tree: exp.Column, scope: Scope) -> bool:
