@@ -6,7 +6,7 @@ import base64
 import ssl
 import tempfile
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,6 +21,8 @@ from millpond.stores.java_client import tls_config
 from millpond.stores.kafka_security import verifies_host
 
 SECONDS = 10.0
+SERIALIZED = "?format=serialized"
+"""Protobuf's schemas as compiled files; a registry that does not know that answers with their text."""
 CONTENT = "application/vnd.schemaregistry.v1+json"
 LOGINS = (("confluent.username", "confluent.password"), ("confluent_cloud.key", "confluent_cloud.secret"))
 
@@ -67,6 +69,16 @@ class RegisteredSchema:
     text: str
 
 
+@dataclass(frozen=True, slots=True)
+class SerializedSchema:
+    """A Protobuf file as its registry has it: `text` is a `FileDescriptorProto` in base64."""
+
+    text: str
+    references: tuple[Mapping[str, Any], ...] = ()
+    imports: tuple[tuple[str, SerializedSchema], ...] = ()
+    """The files that `references` name, by the names under which they are imported."""
+
+
 class RegistryClient:
     """Calls one registry; of several addresses the first that answers. Safe to use from several threads."""
 
@@ -87,9 +99,43 @@ class RegistryClient:
         found = self._call("GET", f"/subjects/{quote(subject, safe='')}/versions/latest")
         return None if found is None else RegisteredSchema(int(found["id"]), self._avro(found, f"subject '{subject}'"))
 
-    def register(self, subject: str, text: str) -> int:
+    def serialized(self, schema_id: int) -> SerializedSchema | None:
+        """A Protobuf schema with the files that it imports, None if there is none of that id.
+
+        Raises REGISTRY_*, UnreadableSchemaError.
+        """
+        found = self._call("GET", f"/schemas/ids/{schema_id}{SERIALIZED}")
+        return None if found is None else self._serialized(found)
+
+    def latest_serialized(self, subject: str) -> SerializedSchema | None:
+        """The newest schema of a subject, if it is of Protobuf; None if there is no such subject.
+
+        Raises REGISTRY_*, UnreadableSchemaError.
+        """
+        found = self._call("GET", f"/subjects/{quote(subject, safe='')}/versions/latest{SERIALIZED}")
+        return None if found is None else self._serialized(found)
+
+    def _serialized(self, found: Mapping[str, Any]) -> SerializedSchema:
+        if found.get("schemaType") != "PROTOBUF":
+            raise UnreadableSchemaError("it is not of type PROTOBUF")
+        files = [self._referred(reference) for reference in found.get("references") or ()]
+        return SerializedSchema(found["schema"], tuple(found.get("references") or ()), tuple(files))
+
+    def _referred(self, reference: Mapping[str, Any]) -> tuple[str, SerializedSchema]:
+        subject = quote(reference["subject"], safe="")
+        found = self._call("GET", f"/subjects/{subject}/versions/{reference['version']}{SERIALIZED}")
+        if found is None:
+            raise UnreadableSchemaError(f"it refers to '{reference['name']}', which is missing")
+        return reference["name"], self._serialized(found)
+
+    def register(
+        self, subject: str, text: str, schema_type: str = "AVRO", references: Sequence[Mapping[str, Any]] = ()
+    ) -> int:
         """The id of the schema, which the subject has from now on. Raises REGISTRY_*, SCHEMA_REFUSED."""
-        found = self._call("POST", f"/subjects/{quote(subject, safe='')}/versions", {"schema": text}, subject)
+        schema: dict[str, Any] = {"schema": text}
+        if schema_type != "AVRO":
+            schema |= {"schemaType": schema_type, "references": list(references)}
+        found = self._call("POST", f"/subjects/{quote(subject, safe='')}/versions", schema, subject)
         if found is None:
             raise self._error("REGISTRY_UNREACHABLE", reason="it does not know subjects: is it a schema registry?")
         return int(found["id"])

@@ -52,7 +52,7 @@ final class AvroLogical {
     };
   }
 
-  private static Object micros(long millis, DataType type) {
+  static Object micros(long millis, DataType type) {
     try {
       return Math.multiplyExact(millis, 1000L);
     } catch (ArithmeticException e) {

@@ -72,7 +72,7 @@ final class AvroScalarReader {
     return time == null ? null : in -> time.of(in.readLong());
   }
 
-  private static Object narrowed(long value, DataType type) {
+  static Object narrowed(long value, DataType type) {
     int bits = type.defaultSize() * 8;
     if (bits < 64 && (value < -1L << (bits - 1) || value > ~(-1L << (bits - 1)))) {
       throw Undecodable.notA(SqlTypes.name(type), Long.toString(value));
@@ -96,7 +96,7 @@ final class AvroScalarReader {
     return type instanceof FloatType ? in -> single(number.read(in)) : null;
   }
 
-  private static Object single(double value) {
+  static Object single(double value) {
     float narrow = (float) value;
     if (Float.isInfinite(narrow) && !Double.isInfinite(value)) {
       throw Undecodable.notA("FLOAT", Double.toString(value));
@@ -123,7 +123,7 @@ final class AvroScalarReader {
   }
 
   /** Rounded half up to the column's scale. */
-  private static Object fitted(BigDecimal number, DecimalType type) {
+  static Object fitted(BigDecimal number, DecimalType type) {
     BigDecimal rounded = number.setScale(type.scale(), RoundingMode.HALF_UP);
     if (rounded.precision() > type.precision()) {
       throw Undecodable.notA(SqlTypes.name(type), number.toString());

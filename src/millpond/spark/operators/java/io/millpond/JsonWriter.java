@@ -112,7 +112,7 @@ abstract class JsonWriter implements Serializable {
     }
   }
 
-  private static void putDate(long epochDay, ByteWriter out) {
+  static void putDate(long epochDay, ByteWriter out) {
     LocalDate date = LocalDate.ofEpochDay(epochDay);
     int year = date.getYear();
     if (year < 0 || year > 9999) {
@@ -124,7 +124,7 @@ abstract class JsonWriter implements Serializable {
   }
 
   /** Seconds, and milliseconds or microseconds if there are any. */
-  private static void putTime(long microsOfDay, ByteWriter out) {
+  static void putTime(long microsOfDay, ByteWriter out) {
     int seconds = (int) (microsOfDay / DateTimeText.MICROS_PER_SECOND);
     int micros = (int) (microsOfDay % DateTimeText.MICROS_PER_SECOND);
     out.putDigits(seconds / 3600, 2).put(':').putDigits(seconds / 60 % 60, 2).put(':').putDigits(seconds % 60, 2);

@@ -51,23 +51,40 @@ final class SchemaRegistry implements Serializable {
    * @throws Away if it cannot be asked
    */
   Schema schema(int id) {
-    String key = options.get("urls") + " " + id;
+    String key = address() + " " + id;
     Schema known = SCHEMAS.get(key);
     if (known != null) {
       return known;
     }
+    Schema schema = parsed(found(id, ""), id);
+    SCHEMAS.put(key, schema);
+    return schema;
+  }
+
+  /** Tells registries apart. */
+  String address() {
+    return options.get("urls");
+  }
+
+  /**
+   * What the registry has as the schema of that id.
+   *
+   * @param query behind the path
+   * @throws Undecodable if it has none
+   * @throws Away if it cannot be asked
+   */
+  JsonNode found(int id, String query) {
+    String key = address() + " " + id;
     Long asked = ABSENT.get(key);
     if (asked != null && System.nanoTime() - asked < ASK_AGAIN_NANOS) {
       throw new Undecodable("the registry has no schema " + id);
     }
-    JsonNode found = ask("/schemas/ids/" + id);
+    JsonNode found = ask("/schemas/ids/" + id + query);
     if (found == null) {
       ABSENT.put(key, System.nanoTime());
       throw new Undecodable("the registry has no schema " + id);
     }
-    Schema schema = parsed(found, id);
-    SCHEMAS.put(key, schema);
-    return schema;
+    return found;
   }
 
   private Schema parsed(JsonNode found, int id) {
@@ -86,8 +103,7 @@ final class SchemaRegistry implements Serializable {
   /** Has the parser know the types of the schemas that this one refers to. */
   private void readReferences(JsonNode found, Schema.Parser parser, Set<String> known) {
     for (JsonNode reference : found.path("references")) {
-      String subject = URLEncoder.encode(reference.path("subject").asText(), UTF_8).replace("+", "%20");
-      String path = "/subjects/" + subject + "/versions/" + reference.path("version").asText();
+      String path = path(reference);
       if (known.add(path)) {
         JsonNode other = ask(path);
         if (other == null) {
@@ -99,8 +115,14 @@ final class SchemaRegistry implements Serializable {
     }
   }
 
+  /** Where a schema is that another refers to. */
+  static String path(JsonNode reference) {
+    String subject = URLEncoder.encode(reference.path("subject").asText(), UTF_8).replace("+", "%20");
+    return "/subjects/" + subject + "/versions/" + reference.path("version").asText();
+  }
+
   /** The registry's answer; null if it has no such thing. Throws Away if it cannot be asked. */
-  private JsonNode ask(String path) {
+  JsonNode ask(String path) {
     String reason = "it has no address";
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
       for (String url : options.getOrDefault("urls", "").split(",")) {
