@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import ssl
 import tempfile
@@ -10,7 +11,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
-from urllib.parse import unquote
+from urllib.parse import unquote, urlsplit
+
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
 
 from millpond.stores.registry import RegistryClient, registry_access
 from millpond.stores.schemas import Schemas
@@ -27,6 +30,8 @@ class FakeRegistry:
         self.subjects: dict[str, list[int]] = {}
         self.references: dict[int, list[dict[str, Any]]] = {}
         """By id: the schemas that a schema refers to, as the registry's protocol lists them."""
+        self.kinds: dict[int, str] = {}
+        """By id: the types of schemas that are not Avro."""
         self.refused: set[str] = set()
         """Subjects that take no further schema."""
         self.login: str | None = None
@@ -72,26 +77,47 @@ class FakeRegistry:
             return self.status, {"error_code": self.status, "message": "as the test wants"}
         if self.login is not None and login != self.login:
             return 401, {"error_code": 401, "message": "Unauthorized"}
-        parts = [unquote(p) for p in path.strip("/").split("/")]
+        parts = [unquote(p) for p in urlsplit(path).path.strip("/").split("/")]
         if parts[:2] == ["schemas", "ids"]:
             known = 0 < int(parts[2]) <= len(self.schemas)
             return (200, self._schema(int(parts[2]))) if known else (404, {"error_code": 40403})
         return self._subject(method, parts[1], "".join(parts[3:]), body)
 
     def _schema(self, schema_id: int) -> dict[str, Any]:
-        referred = self.references.get(schema_id)
-        return {"schema": self.schemas[schema_id - 1], **({"references": referred} if referred else {})}
+        found: dict[str, Any] = {"schema": self.schemas[schema_id - 1]}
+        if schema_id in self.references:
+            found["references"] = self.references[schema_id]
+        if schema_id in self.kinds:
+            found["schemaType"] = self.kinds[schema_id]
+        return found
+
+    def add_protobuf(self, file: FileDescriptorProto, subject: str = "other", **refers_to: str) -> int:
+        """Register a Protobuf file; its id. `refers_to` are subjects by the names of files, without `.proto`."""
+        references = [
+            {"name": f"{name}.proto", "subject": other, "version": len(self.subjects[other])}
+            for name, other in refers_to.items()
+        ]
+        text = base64.b64encode(file.SerializeToString()).decode()
+        return self._registered({"schema": text, "schemaType": "PROTOBUF", "references": references}, subject)
+
+    def _registered(self, body: Any, subject: str) -> int:
+        found = self.add(body["schema"], subject)
+        if body.get("schemaType", "AVRO") != "AVRO":
+            self.kinds[found] = body["schemaType"]
+        if body.get("references"):
+            self.references[found] = body["references"]
+        return found
 
     def _subject(self, method: str, subject: str, version: str, body: Any) -> tuple[int, Any]:
         if method == "POST":
             if subject in self.refused:
                 return 409, {"error_code": 409, "message": "Schema being registered is incompatible"}
-            return 200, {"id": self.add(body["schema"], subject)}
+            return 200, {"id": self._registered(body, subject)}
         versions = self.subjects.get(subject)
         if not versions:
             return 404, {"error_code": 40401, "message": f"Subject '{subject}' not found."}
         wanted = versions[-1] if version == "latest" else versions[int(version) - 1]
-        return 200, {"subject": subject, "id": wanted, **self._schema(wanted)}
+        return 200, {"subject": subject, "version": versions.index(wanted) + 1, "id": wanted, **self._schema(wanted)}
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 
 from millpond.avro_types import UnreadableSchemaError, record_name
@@ -22,19 +21,19 @@ RESERVED = range(19_000, 20_000)
 """Numbers that Protobuf keeps for itself."""
 
 WRITTEN = {
-    "BOOLEAN": FieldDescriptor.TYPE_BOOL,
-    "TINYINT": FieldDescriptor.TYPE_INT32,
-    "SMALLINT": FieldDescriptor.TYPE_INT32,
-    "INTEGER": FieldDescriptor.TYPE_INT32,
-    "BIGINT": FieldDescriptor.TYPE_INT64,
-    "FLOAT": FieldDescriptor.TYPE_FLOAT,
-    "DOUBLE": FieldDescriptor.TYPE_DOUBLE,
-    "VARCHAR": FieldDescriptor.TYPE_STRING,
-    "DECIMAL": FieldDescriptor.TYPE_STRING,
-    "DATE": FieldDescriptor.TYPE_STRING,
-    "TIME": FieldDescriptor.TYPE_STRING,
-    "BYTES": FieldDescriptor.TYPE_BYTES,
-    "VARBINARY": FieldDescriptor.TYPE_BYTES,
+    "BOOLEAN": FieldDescriptorProto.TYPE_BOOL,
+    "TINYINT": FieldDescriptorProto.TYPE_INT32,
+    "SMALLINT": FieldDescriptorProto.TYPE_INT32,
+    "INTEGER": FieldDescriptorProto.TYPE_INT32,
+    "BIGINT": FieldDescriptorProto.TYPE_INT64,
+    "FLOAT": FieldDescriptorProto.TYPE_FLOAT,
+    "DOUBLE": FieldDescriptorProto.TYPE_DOUBLE,
+    "VARCHAR": FieldDescriptorProto.TYPE_STRING,
+    "DECIMAL": FieldDescriptorProto.TYPE_STRING,
+    "DATE": FieldDescriptorProto.TYPE_STRING,
+    "TIME": FieldDescriptorProto.TYPE_STRING,
+    "BYTES": FieldDescriptorProto.TYPE_BYTES,
+    "VARBINARY": FieldDescriptorProto.TYPE_BYTES,
 }
 """How types without parts are written; timestamps are messages."""
 MAP_KEYS = ("VARCHAR", "BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT")

@@ -9,10 +9,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import lru_cache
 
-from google.protobuf.descriptor import Descriptor, FieldDescriptor, FileDescriptor
-from google.protobuf.descriptor_pb2 import FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor, FileDescriptor
+from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 
@@ -91,23 +92,45 @@ class Message:
     name: str
 
 
-def plain_strings(file: FileDescriptorProto) -> None:
-    """Have strings read as bytes, so that UTF-8 is checked by us: in needed columns alone, as on the JVM side."""
+class Variant(StrEnum):
+    """A file's messages as they are, or changed to what Protobuf's own classes need; on the wire all are the same."""
 
+    PLAIN = "plain"
+    READ = "read"
+    """Strings are bytes: we check UTF-8 ourselves, in needed columns alone, as the JVM side does."""
+    WRITTEN = "written"
+    """Maps are repeated entries: we put them in order ourselves, and both parts of an entry are always there."""
+
+
+def _varied(file: FileDescriptorProto, variant: Variant) -> None:
     waiting = list(file.message_type)
     while waiting:
         message = waiting.pop()
         waiting += message.nested_type
-        for field in message.field:
-            if field.type == FieldDescriptor.TYPE_STRING and not (message.options.map_entry and field.name == "key"):
-                field.type = FieldDescriptorProto.TYPE_BYTES
-                field.ClearField("default_value")
+        if variant is Variant.READ:
+            _without_strings(message)
+        elif variant is Variant.WRITTEN and message.options.map_entry:
+            _as_message(message, explicit=file.syntax == "proto3")
+
+
+def _without_strings(message: DescriptorProto) -> None:
+    for field in message.field:
+        if field.type == FieldDescriptor.TYPE_STRING and not (message.options.map_entry and field.name == "key"):
+            field.type = FieldDescriptorProto.TYPE_BYTES
+            field.ClearField("default_value")
+
+
+def _as_message(entry: DescriptorProto, explicit: bool) -> None:
+    entry.options.map_entry = False
+    for number, field in enumerate(entry.field if explicit else ()):
+        field.proto3_optional, field.oneof_index = True, number
+        entry.oneof_decl.add(name=f"_{field.name}")
 
 
 @lru_cache(256)
-def described(message: Message, plain: bool = False) -> Descriptor:
-    """The message's descriptor; with `plain`, strings are bytes in it. Raises UnreadableSchemaError."""
-    pool = _pool(message.files, plain)
+def described(message: Message, variant: Variant = Variant.PLAIN) -> Descriptor:
+    """The message's descriptor. Raises UnreadableSchemaError."""
+    pool = _pool(message.files, variant)
     try:
         return pool.FindMessageTypeByName(message.name)
     except KeyError:
@@ -127,7 +150,7 @@ def files_of(content: bytes) -> dict[str, FileDescriptorProto]:
 
 def message_names(content: bytes) -> list[str]:
     """The full names of the messages of a descriptor set, nested ones too. Raises UnreadableSchemaError."""
-    pool, found = _pool(content, False), []
+    pool, found = _pool(content, Variant.PLAIN), []
     for name in files_of(content):
         if not name.startswith(WELL_KNOWN):
             found += [m.full_name for m in _messages(pool.FindFileByName(name))]
@@ -144,7 +167,7 @@ def _messages(file: FileDescriptor) -> Iterator[Descriptor]:
 
 
 @lru_cache(128)
-def _pool(content: bytes, plain: bool) -> DescriptorPool:
+def _pool(content: bytes, variant: Variant) -> DescriptorPool:
     files, pool, added = files_of(content), DescriptorPool(), set[str]()
 
     def add(name: str) -> None:
@@ -155,9 +178,8 @@ def _pool(content: bytes, plain: bool) -> DescriptorPool:
         file.CopyFrom(files[name] if name in files else well_known(name))
         for dependency in file.dependency:
             add(dependency)
-        if plain:
-            plain_strings(file)
-        pool.Add(file)  # type: ignore[no-untyped-call]
+        _varied(file, variant)
+        pool.Add(file)
 
     try:
         for name in files:
@@ -184,6 +206,29 @@ def well_known(name: str) -> FileDescriptorProto:
 def kind_of(field: FieldDescriptor) -> str:
     """int32, string, message, ... as they are written in a .proto file."""
     return KINDS[field.type]
+
+
+def message_of(field: FieldDescriptor) -> Descriptor:
+    """The message type of a field of one."""
+    assert field.message_type is not None
+    return field.message_type
+
+
+def symbols_of(field: FieldDescriptor) -> EnumDescriptor:
+    """The enum of a field of one."""
+    assert field.enum_type is not None
+    return field.enum_type
+
+
+def entry_of(field: FieldDescriptor) -> tuple[FieldDescriptor, FieldDescriptor]:
+    """The key and the value of a map."""
+    parts = message_of(field).fields_by_name
+    return parts["key"], parts["value"]
+
+
+def value_of(field: FieldDescriptor) -> FieldDescriptor:
+    """What a wrapper holds."""
+    return message_of(field).fields_by_name["value"]
 
 
 def is_map(field: FieldDescriptor) -> bool:
@@ -234,7 +279,7 @@ def _type(field: FieldDescriptor, around: frozenset[str]) -> DataType:
     if reason:
         raise UnreadableSchemaError(reason)
     if is_map(field):
-        key, value = field.message_type.fields_by_name["key"], field.message_type.fields_by_name["value"]
+        key, value = entry_of(field)
         return MapType(key=_type(key, around), value=_type(value, around))
     one = _single(field, around)
     return ArrayType(element=one) if field.is_repeated else one
@@ -245,7 +290,7 @@ def _single(field: FieldDescriptor, around: frozenset[str]) -> DataType:
     if message is None:
         return INFERRED[kind_of(field)]
     if is_wrapper(field):
-        return INFERRED[kind_of(message.fields_by_name["value"])]
+        return INFERRED[kind_of(value_of(field))]
     if message.full_name == TIMESTAMP_MESSAGE:
         return Sized("TIMESTAMP_LTZ", 6)
     members = tuple(Field(name, type_) for name, type_ in _members(message, around))

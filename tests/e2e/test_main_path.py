@@ -199,7 +199,7 @@ def metric(server: ServerProcess, name: str, label: str) -> str | None:
         ("CREATE MATERIALIZED VIEW bad WITH ('retention.milis'=1) AS SELECT url FROM clicks", "UNKNOWN_PROPERTY"),
         ("CREATE STREAM bad AS SELECT url, COUNT(*) FROM clicks GROUP BY url", "WRONG_RELATION_KIND"),
         ("CRAETE STREAM bad (a INT)", "SYNTAX"),
-        ("CREATE STREAM bad (a INT) WITH ('value.format'='protobuf')", "UNSUPPORTED"),
+        ("CREATE STREAM bad (a INT) WITH ('value.format'='protobuf')", "NO_PROTOBUF_SCHEMA"),
         ("SELECT * FROM nothing_here", "RELATION_NOT_FOUND"),
     ],
 )

@@ -34,7 +34,9 @@ def registry(server: ServerProcess) -> Iterator[FakeRegistry]:
         yield running
 
 
-def serialized(registry: FakeRegistry, topic: str, file: FileDescriptorProto, rows: list[dict[str, Any]]) -> list[bytes]:
+def serialized(
+    registry: FakeRegistry, topic: str, file: FileDescriptorProto, rows: list[dict[str, Any]]
+) -> list[bytes]:
     """The rows as Confluent's own serializer writes them, which registers their schema."""
     made = pb.made_by_protobuf(pb.message(file))
     with SchemaRegistryClient({"url": registry.url}) as client:
@@ -96,6 +98,6 @@ def test_confluents_clients_and_our_queries_read_and_write_each_others_protobuf(
     data = serialized(registry, given, newer, [{"id": 77, "item": "b", "price": 1.5}])
     write(server.kafka, given, [Record(b"\0\0\0\0\x01\0\x08"), Record(b"rubbish"), *(Record(d) for d in data)])
     counted(1)
-    letters = f"SELECT reason FROM deltastream.sys.\"queries\" WHERE name = 'none'"
+    letters = "SELECT reason FROM deltastream.sys.\"queries\" WHERE name = 'none'"
     assert letters
     eventually(lambda: len(read(server.kafka, copied)), 21, 90)

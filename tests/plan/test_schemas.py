@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -34,7 +35,7 @@ def plan(session: Session, sql: str) -> sg.Planned:
     """With a registry that knows `SCHEMAS`."""
     (statement,) = parse(sql)
     planner = Planner(
-        session.catalog, session.context, lambda *_: None, columns=lambda _, topic, part: SCHEMAS[topic, part]
+        session.catalog, session.context, lambda *_: None, columns=lambda _, topic, part, form: SCHEMAS[topic, part]
     )
     return planner.plan(statement)
 
@@ -76,3 +77,94 @@ def test_a_querys_sink_registers_what_it_writes_by_and_inherits_avro(session: Se
     assert [*stages_of(plain, sg.RegisterSchema), *stages_of(view, sg.RegisterSchema)] == []
     into = session.run("INSERT INTO t SELECT item, id FROM s")[-1]
     assert [s.subject for s in stages_of(into, sg.RegisterSchema)] == ["t-value", "t-key"]
+
+
+class OneMessage:
+    """A descriptor source `d` with the message shop.Order of one field."""
+
+    def find(self, name: str) -> tuple[str, str]:
+        if name.removeprefix("shop.") != "Order":
+            raise MillpondError("DESCRIPTOR_NOT_FOUND", name=name, suggestion="")
+        return "d", "shop.Order"
+
+    def columns(self, source: str, name: str) -> tuple[Column, ...]:
+        return (Column("id", BIGINT),)
+
+    def check(self, source: str, name: str, columns: Sequence[Column], written: bool) -> None:
+        self.checked = (source, name, [c.name for c in columns], written)
+
+
+def plan_protobuf(session: Session, sql: str) -> tuple[sg.Planned, OneMessage]:
+    (statement,) = parse(sql)
+    known = OneMessage()
+    planner = Planner(
+        session.catalog,
+        session.context,
+        lambda *_: None,
+        columns=lambda _, topic, part, form: SCHEMAS[topic, part],
+        descriptors=known,
+    )
+    return planner.plan(statement), known
+
+
+def test_a_descriptor_comes_before_the_registry_and_is_kept_with_its_source(session: Session) -> None:
+    by_registry, _ = plan_protobuf(session, "CREATE STREAM s WITH ('topic' = 'orders', 'value.format' = 'protobuf')")
+    assert stage_of(by_registry, sg.RegisterRelation).relation.columns == SCHEMAS["orders", "value"]
+    sql = "CREATE STREAM s WITH ('topic' = 'orders', 'value.format' = 'protobuf', 'value.descriptor.name' = 'Order')"
+    by_descriptor, known = plan_protobuf(session, sql)
+    relation = stage_of(by_descriptor, sg.RegisterRelation).relation
+    assert relation.columns == (Column("id", BIGINT),)
+    assert relation.descriptor("value") == ("d", "shop.Order")
+    assert known.checked == ("d", "shop.Order", ["id"], False)
+
+
+def test_a_querys_sink_in_protobuf_registers_its_columns_or_is_checked_against_its_message(session: Session) -> None:
+    session.run("CREATE STREAM s (id BIGINT, item VARCHAR) WITH ('value.format' = 'protobuf', 'topic.partitions' = 1)")
+    made = session.run("CREATE STREAM t WITH ('key.format' = 'protobuf', 'key.columns' = 'id') AS SELECT * FROM s")[-1]
+    assert stages_of(made, sg.RegisterSchema) == [
+        sg.RegisterSchema("kafka", "t-value", (Column("id", BIGINT), Column("item", VARCHAR)), "protobuf"),
+        sg.RegisterSchema("kafka", "t-key", (Column("id", BIGINT),), "protobuf"),
+    ]
+    sql = "CREATE STREAM u WITH ('value.descriptor.name' = 'shop.Order') AS SELECT id FROM s"
+    planned, known = plan_protobuf(session, sql)
+    assert stages_of(planned, sg.RegisterSchema) == []
+    assert known.checked == ("d", "shop.Order", ["id"], True)
+
+
+def test_keys_that_go_through_keep_their_message(session: Session) -> None:
+    given = (
+        "CREATE STREAM s (id BIGINT, item VARCHAR) WITH ('value.format' = 'json', 'key.format' = 'protobuf', "
+        "'key.type' = 'STRUCT<id BIGINT>', 'key.descriptor.name' = 'Order', 'topic.partitions' = 1)"
+    )
+    relation = stage_of(plan_protobuf(session, given)[0], sg.RegisterRelation).relation
+    session.catalog.create_relation(relation)
+    copy, _ = plan_protobuf(session, "CREATE STREAM t AS SELECT item FROM s")
+    assert stage_of(copy, sg.RegisterRelation).relation.descriptor("key") == ("d", "shop.Order")
+
+
+@pytest.mark.parametrize(
+    ("sql", "error"),
+    [
+        ("CREATE STREAM s (a INT) WITH ('value.format' = 'json', 'value.descriptor.name' = 'Order')", "BAD_PROPERTY"),
+        (
+            "CREATE STREAM s (a INT) WITH ('value.format' = 'protobuf', 'value.descriptor.name' = 'X')",
+            "DESCRIPTOR_NOT_FOUND",
+        ),
+        ("CREATE STREAM s (\"no name\" BIGINT) WITH ('value.format' = 'protobuf')", "NO_PROTOBUF_FORM"),
+        ("CREATE STREAM s (a ARRAY<ARRAY<BIGINT>>) WITH ('value.format' = 'protobuf')", "NO_PROTOBUF_FORM"),
+        (
+            "CREATE STREAM s (a INT) WITH ('value.format' = 'json', 'key.format' = 'protobuf', 'key.type' = 'INT')",
+            "BAD_KEY",
+        ),
+    ],
+)
+def test_what_has_no_form_in_protobuf_is_refused(session: Session, sql: str, error: str) -> None:
+    with pytest.raises(MillpondError) as caught:
+        plan_protobuf(session, sql)
+    assert caught.value.name == error
+
+
+def test_without_a_registry_and_a_descriptor_nothing_says_which_message_it_is() -> None:
+    with pytest.raises(MillpondError) as caught:
+        Session().run("CREATE STREAM s (id BIGINT) WITH ('value.format' = 'protobuf')")
+    assert caught.value.name == "NO_PROTOBUF_SCHEMA"

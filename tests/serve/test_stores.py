@@ -13,6 +13,7 @@ from millpond.catalog.model import SessionContext
 from millpond.errors import MillpondError
 from millpond.serve.answers import Answer
 from millpond.stores.protocol import NewRecord
+from tests import protobuf_records as pb
 from tests.serve.engine_world import EngineWorld
 
 SECRET = "hush-hush-42"
@@ -150,12 +151,38 @@ async def test_a_registry_is_kept_attached_and_let_go(world: EngineWorld) -> Non
 
 
 async def test_a_descriptor_source_is_its_file(world: EngineWorld) -> None:
-    files = {"shop.desc": b"\x00\xff"}
+    content = pb.serialized([pb.file(("id", 1, "int64"))])
+    files = {"shop.desc": content}
     await world.ask("CREATE DESCRIPTOR_SOURCE d WITH ('file' = '@build/shop.desc')", attachments=files)
-    assert world.catalog.descriptor_file("d") == b"\x00\xff"
+    assert world.catalog.descriptor_file("d") == content
     assert await world.rows("LIST DESCRIPTOR_SOURCES") == [("d", "protobuf", "shop.desc", None)]
     await world.ask("DESCRIBE DESCRIPTOR_SOURCE d; DROP DESCRIPTOR_SOURCE d")
     assert await world.rows("LIST DESCRIPTOR_SOURCES") == []
+    refused = {"bad.desc": b"\x00\xff"}
+    with pytest.raises(MillpondError) as caught:
+        await world.ask("CREATE DESCRIPTOR_SOURCE d WITH ('file' = '@bad.desc')", attachments=refused)
+    assert caught.value.name == "BAD_DESCRIPTOR_FILE"
+
+
+async def test_a_relations_message_is_found_in_the_sources_and_keeps_its_source(world: EngineWorld) -> None:
+    shop, other = pb.file(("id", 1, "int64"), ("item", 2, "string")), pb.file(("id", 1, "int64"))
+    files = {"shop.desc": pb.serialized([shop]), "other.desc": pb.serialized([other])}
+    await world.ask("CREATE DESCRIPTOR_SOURCE d WITH ('file' = '@shop.desc')", attachments=files)
+    assert await world.rows("LIST DESCRIPTORS") == [("shop.Point", "d"), ("shop.Row", "d")]
+    await world.ask("CREATE STREAM s WITH ('value.format' = 'protobuf', 'value.descriptor.name' = 'Row')")
+    assert await world.rows("LIST COLUMNS FROM s") == [("id", "BIGINT", True), ("item", "VARCHAR", True)]
+    await world.ask("CREATE DESCRIPTOR_SOURCE e WITH ('file' = '@other.desc')", attachments=files)
+    make = "CREATE STREAM t (id BIGINT) WITH ('value.format' = 'protobuf', 'value.descriptor.name' = "
+    assert (await error_of(world, make + "'shop.Row')")).name == "AMBIGUOUS_DESCRIPTOR"
+    assert (await error_of(world, make + "'shop.Roe')")).name == "DESCRIPTOR_NOT_FOUND"
+    await world.ask(make + "'e.shop.Row')")
+    used = await error_of(world, "DROP DESCRIPTOR_SOURCE d")
+    assert used.name == "DEPENDENTS_EXIST"
+    assert "stream 's'" in str(used)
+    await world.ask("DROP STREAM t; DROP DESCRIPTOR_SOURCE e")
+    await world.ask("INSERT INTO s VALUES (5, 'a'), (0, NULL)")
+    written = world.log.read("s", {0: 0}).poll(10, 1.0)
+    assert [r.value for r in written] == [b"\x08\x05\x12\x01a", b""]
 
 
 SHOWING = [

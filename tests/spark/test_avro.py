@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from millpond.spark.codec import decode, encode_value
+from millpond.spark.codec import RecordFormat, decode, encode_value
 from millpond.spark.types import to_spark_schema
 from millpond.stores.formats.undecodable import UndecodableError
 from millpond.stores.registry import registry_access
@@ -37,7 +37,7 @@ def java_rows(
     spark: SparkSession, registry: FakeRegistry, columns: Columns, records: Sequence[bytes], **properties: str
 ) -> list[Any]:
     options = registry_access("sr", {"uris": registry.url, **properties}).java_options()
-    column = decode(columns, "avro", query_id="avro", error_handling="IGNORE", registry=options)
+    column = decode(columns, RecordFormat("avro", options), query_id="avro", error_handling="IGNORE")
     found = records_frame(spark, records).select(column.alias("r")).collect()
     return [None if row.r is None else [plain(c.type, v) for c, v in zip(columns, row.r, strict=True)] for row in found]
 
@@ -144,7 +144,10 @@ def test_rows_are_written_as_the_twin_writes_them_and_read_back(
     schema_id = schemas.register(subject, columns)
     expected = [encode(row) for row in rows]
     frame = spark.createDataFrame(rows, to_spark_schema(columns)).coalesce(1)
-    written = [bytes(r[0]) for r in frame.select(encode_value(columns, "avro", schema_id=schema_id)).collect()]
+    written = [
+        bytes(r[0])
+        for r in frame.select(encode_value(columns, RecordFormat("avro", {"schema.id": str(schema_id)}))).collect()
+    ]
     assert written == expected
     stained = [cut(data) for data in expected]
     read = java_rows(spark, registry, columns, [*written, *stained])

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from millpond.spark.codec import decode, encode_value
+from millpond.spark.codec import RecordFormat, decode, encode_value
 from millpond.types import Column, DataType, StructType
 from tests.spark import json_codec_oracle as oracle
 from tests.spark.record_strategies import batches
@@ -89,7 +89,10 @@ def test_records_decode_as_the_oracle_says_and_survive_a_round_trip(spark: Spark
     value = decode(columns, "json", query_id="test", error_handling="IGNORE")
     needed = decode(columns, "json", query_id="test", error_handling="IGNORE", needed=[last[0].name])
     sources = [F.col("r").getField(c.name) for c in columns]
-    written = [encode_value(columns, "json", form, sources).alias(form) for form in ("sql", "iso8601")]
+    written = [
+        encode_value(columns, RecordFormat("json", {"timestamp.format": form}), sources).alias(form)
+        for form in ("sql", "iso8601")
+    ]
     rows = records_frame(spark, records).select(value.alias("r"), needed.alias("needed"))
     for record, row in zip(records, rows.select("r", "needed", *written).collect(), strict=True):
         expected = expected_row(columns, record)

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from millpond.errors import MillpondError
 from millpond.spark.codec import (
+    RecordFormat,
     decode,
     encode_key,
     encode_value,
@@ -90,7 +91,9 @@ def test_each_type_is_encoded_in_its_one_way(spark: SparkSession) -> None:
     row = spark.createDataFrame([tuple(case[1] for case in ENCODINGS)], to_spark_schema(columns))
     for at, form in ((2, "sql"), (3, "iso8601")):
         expected = [f'{{"{c.name}":{case[at]}}}' for c, case in zip(columns, ENCODINGS, strict=True)]
-        written = row.select(*(encode_value([c], "json", form).alias(c.name) for c in columns)).collect()[0]
+        written = row.select(
+            *(encode_value([c], RecordFormat("json", {"timestamp.format": form})).alias(c.name) for c in columns)
+        ).collect()[0]
         assert [bytes(w).decode() for w in written] == expected
 
 

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from millpond.spark.codec import decode, encode_value
+from millpond.spark.codec import RecordFormat, decode, encode_value
 from millpond.spark.types import to_spark_schema
 from millpond.stores.formats.delimited import delimited_decoder, encode_delimited
 from millpond.stores.formats.undecodable import UndecodableError
@@ -25,7 +25,9 @@ pytestmark = pytest.mark.spark
 def java_rows(
     spark: SparkSession, columns: dr.Columns, delimiter: str, records: Sequence[bytes], handling: str = "IGNORE"
 ) -> list[Any]:
-    column = decode(columns, "delimited", query_id="csv", error_handling=handling, delimiter=delimiter)
+    column = decode(
+        columns, RecordFormat("delimited", {"delimiter": delimiter}), query_id="csv", error_handling=handling
+    )
     found = records_frame(spark, records).select(column.alias("r")).collect()
     return [None if row.r is None else [plain(c.type, v) for c, v in zip(columns, row.r, strict=True)] for row in found]
 
@@ -61,7 +63,12 @@ def test_what_is_no_row_says_why(
 def test_rows_become_lines(spark: SparkSession) -> None:
     for columns, delimiter, row, record in dr.WRITTEN:
         frame = spark.createDataFrame([row], to_spark_schema(columns))
-        assert bytes(frame.select(encode_value(columns, "delimited", delimiter=delimiter)).collect()[0][0]) == record
+        assert (
+            bytes(
+                frame.select(encode_value(columns, RecordFormat("delimited", {"delimiter": delimiter}))).collect()[0][0]
+            )
+            == record
+        )
 
 
 @settings(
@@ -75,7 +82,7 @@ def test_rows_are_written_as_the_twin_writes_them_and_read_back(spark: SparkSess
     columns, delimiter, rows = table
     expected = [encode_delimited(row, columns, delimiter, "iso8601") for row in rows]
     frame = spark.createDataFrame(rows, to_spark_schema(columns)).coalesce(1)
-    column = encode_value(columns, "delimited", "iso8601", delimiter=delimiter)
+    column = encode_value(columns, RecordFormat("delimited", {"timestamp.format": "iso8601", "delimiter": delimiter}))
     assert [bytes(r[0]) for r in frame.select(column).collect()] == expected
     stained = [stain(data) for data in expected]
     read = java_rows(spark, columns, delimiter, [*expected, *stained])

@@ -60,6 +60,13 @@ def refuse_used_registry(reader: CatalogReader, registry: str) -> None:
     _refuse("schema registry", registry, [f"store '{s}'" for s in stores], [f'DROP STORE "{s}";' for s in stores])
 
 
+def refuse_used_descriptors(reader: CatalogReader, source: str) -> None:
+    """Raises DEPENDENTS_EXIST while relations are read or written by messages of the descriptor source."""
+    parts = ("key.descriptor.source", "value.descriptor.source")
+    used = [r for r in reader.relations() if source in (r.properties.get(p) for p in parts)]
+    refuse_used_by_relations("descriptor source", source, used)
+
+
 def live(queries: Iterable[PersistentQuery]) -> list[PersistentQuery]:
     """Those that run or may run again without being created anew."""
     return [q for q in queries if q.state is not QueryState.TERMINATED]

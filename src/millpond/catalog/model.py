@@ -125,9 +125,9 @@ class Relation:
     store: str
     topic: str
     value_format: str
-    """json, avro, delimited or primitive."""
+    """json, avro, protobuf, delimited or primitive."""
     key_format: str | None
-    """json, avro, delimited or primitive; None: records have no key that Millpond reads or writes."""
+    """json, avro, protobuf, delimited or primitive; None: records have no key that Millpond reads or writes."""
     key_type: DataType | None
     key_columns: tuple[str, ...]
     timestamp_column: str | None
@@ -150,6 +150,15 @@ class Relation:
         """Columns that only the record's key carries, not its value."""
         listed = self.properties.get("value.columns.exclude", "")
         return tuple(name for part in listed.split(",") if (name := part.strip().strip('"')))
+
+    def part_format(self, part: str) -> str:
+        """How the records' keys or values are written; `part` is key or value."""
+        return self.value_format if part == "value" else self.key_format or "json"
+
+    def descriptor(self, part: str) -> tuple[str, str] | None:
+        """The descriptor source and the full name of the message that keys or values are, if they are named."""
+        name = self.properties.get(f"{part}.descriptor.name")
+        return None if name is None else (self.properties[f"{part}.descriptor.source"], name)
 
     def delimiter(self, part: str) -> str:
         """The character between the fields of delimited text; `part` is key or value."""

@@ -9,7 +9,7 @@ from typing import TypeVar
 from sqlalchemy import Engine, Table, delete, insert, select, update
 
 from millpond.catalog import rows, tables
-from millpond.catalog.dependents import refuse_used_registry, refuse_used_store
+from millpond.catalog.dependents import refuse_used_descriptors, refuse_used_registry, refuse_used_store
 from millpond.catalog.lookup import existing_descriptor_source, existing_registry, existing_store
 from millpond.catalog.model import DescriptorSource, PersistentQuery, Relation, SchemaRegistry, Secrets, Store
 from millpond.catalog.secret_box import SecretBox
@@ -114,9 +114,10 @@ class StoreCatalog(TransactionalReader):
         return made
 
     def drop_descriptor_source(self, name: str) -> None:
-        """With its file. Raises DESCRIPTOR_SOURCE_NOT_FOUND."""
+        """With its file. Raises DESCRIPTOR_SOURCE_NOT_FOUND, DEPENDENTS_EXIST while relations name its messages."""
         with self._writing("descriptor_sources") as connection:
             existing_descriptor_source(self, name)
+            refuse_used_descriptors(self, name)
             connection.execute(delete(tables.descriptor_files).where(tables.descriptor_files.c.source == name))
             connection.execute(delete(tables.descriptor_sources).where(tables.descriptor_sources.c.name == name))
 

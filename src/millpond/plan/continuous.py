@@ -23,6 +23,7 @@ from millpond.plan.expressions import Expr
 from millpond.plan.naming import Names, path_of
 from millpond.plan.nodes import Kind, Sink
 from millpond.plan.properties import QUERY, SINK, VIEW, read_properties
+from millpond.plan.protobuf import DescriptorLookup, check_protobuf, with_descriptors
 from millpond.plan.query import QueryPlan, plan_query
 from millpond.plan.relations import TopicLookup, created, derived_relation
 from millpond.plan.schemas import check_schemas, sink_schemas
@@ -33,14 +34,16 @@ from millpond.sql.position import position_of
 from millpond.types import Column
 
 
-def plan_create_as(statement: st.CreateRelationAs, names: Names, topics: TopicLookup) -> Planned:
+def plan_create_as(
+    statement: st.CreateRelationAs, names: Names, topics: TopicLookup, descriptors: DescriptorLookup
+) -> Planned:
     """Topics, relation, view if it is one, query: in this order, so that each finds what it needs."""
     home = names.home(statement.name)
     kind = _kind(statement)
     taken = names.taken(home, statement)
     if taken:
         return taken
-    given = names.with_store(_sink_properties(statement, kind))
+    given = with_descriptors(names.with_store(_sink_properties(statement, kind)), descriptors)
     if kind is RelationKind.VIEW:
         given = _with_compacting_store(given, statement, names.reader)
     plan = plan_query(statement.query, names.reader, _starting(names.context, given))
@@ -52,11 +55,14 @@ def plan_create_as(statement: st.CreateRelationAs, names: Names, topics: TopicLo
     topic = new_topic(sink, plan.scans[0], given, topics)
     check_delimited(relation)
     check_schemas(relation, names.reader)
+    check_protobuf(relation, names.reader, descriptors, written=True)
     stages = (topic, *_dead_letter_topics(sink), *sink_schemas(sink), RegisterRelation(relation), *view)
     return created((*stages, StartQuery(query, sink)), relation, query)
 
 
-def plan_insert_select(statement: st.InsertSelect, names: Names, topics: TopicLookup) -> Planned:
+def plan_insert_select(
+    statement: st.InsertSelect, names: Names, topics: TopicLookup, descriptors: DescriptorLookup
+) -> Planned:
     """Raises WRONG_VALUES, TYPE_MISMATCH, BAD_KEY, WRONG_RELATION_KIND besides what `plan_query` raises."""
     relation = names.target(statement.name)
     plan = _plan_for(relation, statement, names.reader, names.context)
@@ -64,6 +70,7 @@ def plan_insert_select(statement: st.InsertSelect, names: Names, topics: TopicLo
         _check_kind(relation.kind, plan, statement.name)
     sink = _sink(relation, _fitted(plan, relation, statement.query), {}, names.reader)
     refuse_feeding_itself(sink)
+    check_protobuf(relation, names.reader, descriptors, written=True)
     query = _query(statement, statement.query, relation, plan, names)
     summary = f"query {query.id} writes into '{relation.name}'"
     stages = (*_dead_letter_topics(sink), *sink_schemas(sink), StartQuery(query, sink))

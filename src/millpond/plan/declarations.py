@@ -11,6 +11,7 @@ from millpond.errors import MillpondError
 from millpond.plan.delimited import check_delimited
 from millpond.plan.naming import Names, column_named, refuse_twice
 from millpond.plan.properties import RELATION, read_properties
+from millpond.plan.protobuf import DescriptorLookup, check_protobuf, with_descriptors
 from millpond.plan.relations import created, declared_relation
 from millpond.plan.schemas import ColumnLookup, check_schemas, inferred_columns
 from millpond.plan.sink_topics import declared_topic
@@ -19,7 +20,9 @@ from millpond.sql import statements as st
 from millpond.types import Column
 
 
-def plan_create_relation(statement: st.CreateRelation, names: Names, lookup: ColumnLookup) -> Planned:
+def plan_create_relation(
+    statement: st.CreateRelation, names: Names, lookup: ColumnLookup, descriptors: DescriptorLookup
+) -> Planned:
     """The topic, then the relation. Raises DUPLICATE_RELATION, DUPLICATE_COLUMN, RESERVED_NAME, BAD_KEY, those of
     properties and of `inferred_columns`."""
     home = names.home(statement.name)
@@ -28,14 +31,16 @@ def plan_create_relation(statement: st.CreateRelation, names: Names, lookup: Col
         return taken
     what = f"CREATE {statement.kind.upper()}"
     given = names.with_store(read_properties(statement.properties, RELATION, what, prefixes=True))
+    given = with_descriptors(given, descriptors)
     _refuse_producer(given, what)
     _require_key(statement)
-    columns = _columns(statement) or inferred_columns(home.name, given, lookup)
+    columns = _columns(statement) or inferred_columns(home.name, given, lookup, descriptors)
     key = tuple(column_named(columns, i, home.name) for i in statement.primary_key)
     refuse_twice(statement.primary_key, key)
     relation = declared_relation(RelationKind(statement.kind), home, columns, key, given)
     check_delimited(relation)
     check_schemas(relation, names.reader)
+    check_protobuf(relation, names.reader, descriptors, written=False)
     topic = declared_topic(relation, existing_store(names.reader, relation.store).type, given)
     return created((topic, RegisterRelation(relation)), relation)
 

@@ -10,7 +10,7 @@ from millpond.catalog.model import Store
 from millpond.catalog.store_kinds import ENTITY_ALIASES, STORE_KINDS, TOPIC_SETTING
 from millpond.errors import MillpondError
 from millpond.plan.naming import Names
-from millpond.plan.properties import COUNT, NOT_YET, TEXT, PropertyKind, read_property
+from millpond.plan.properties import COUNT, TEXT, PropertyKind, read_property
 from millpond.plan.relations import TopicLookup
 from millpond.plan.rows import entity_topic
 from millpond.plan.stages import AlterEntity, CreateEntity, Planned, RemoveEntity, Stage
@@ -91,9 +91,9 @@ def _known(store: Store) -> Mapping[str, PropertyKind]:
 def _unknown(
     item: st.Property, key: str, known: Mapping[str, PropertyKind], store: Store, statement: str
 ) -> MillpondError:
-    if "descriptor" in key and key in NOT_YET:
-        instead = f"Leave '{key}' out."
-        return MillpondError("UNSUPPORTED", position=item.position, feature=f"The property '{key}'", instead=instead)
+    if key in ("key.descriptor.name", "value.descriptor.name"):
+        instead = f"Name the message where the relation is made: CREATE STREAM ... WITH ('{key}' = ...)."
+        return MillpondError("UNSUPPORTED", position=item.position, feature=f"'{key}' of an entity", instead=instead)
     settings = "" if store.type == "KINESIS" else f", and '{TOPIC_SETTING}' with a setting of Kafka behind it"
     listed = f"A store of type {store.type} takes: {', '.join(known)}{settings}."
     return MillpondError(

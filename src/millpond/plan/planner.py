@@ -20,6 +20,7 @@ from millpond.plan.namespaces import plan_create_index, plan_create_namespace
 from millpond.plan.naming import Names, parts, path_of
 from millpond.plan.pointing import point
 from millpond.plan.properties import TEXT, read_properties
+from millpond.plan.protobuf import DescriptorLookup, NoDescriptors
 from millpond.plan.relations import TopicLookup
 from millpond.plan.rows import entity_topic, plan_insert_entity, plan_insert_values
 from millpond.plan.schemas import ColumnLookup
@@ -37,8 +38,8 @@ from millpond.types import Column
 __all__ = ["Planner", "TopicLookup", "entity_topic", "parts", "plan_into"]
 
 
-def _no_columns(store: str, topic: str, part: str) -> tuple[Column, ...]:
-    raise MillpondError("NO_SCHEMA_REGISTRY", store=store, format="avro")
+def _no_columns(store: str, topic: str, part: str, form: str) -> tuple[Column, ...]:
+    raise MillpondError("NO_SCHEMA_REGISTRY", store=store, format=form)
 
 
 class Planner:
@@ -51,15 +52,18 @@ class Planner:
         topics: TopicLookup,
         files: Files | None = None,
         columns: ColumnLookup = _no_columns,
+        descriptors: DescriptorLookup | None = None,
     ) -> None:
-        """`files` are those that came with the statement, by name; `columns` asks schema registries."""
+        """`files` are those that came with the statement, by name; `columns` asks schema registries,
+        `descriptors` the descriptor sources."""
         self.names = Names(reader, context)
         sent: Files = files or {}
+        known = descriptors or NoDescriptors()
         self.topics = topics
         self.rules: dict[type[st.Statement], Callable[[Any], Planned]] = {
-            st.CreateRelation: lambda s: plan_create_relation(s, self.names, columns),
-            st.CreateRelationAs: lambda s: plan_create_as(s, self.names, topics),
-            st.InsertSelect: lambda s: plan_insert_select(s, self.names, topics),
+            st.CreateRelation: lambda s: plan_create_relation(s, self.names, columns, known),
+            st.CreateRelationAs: lambda s: plan_create_as(s, self.names, topics, known),
+            st.InsertSelect: lambda s: plan_insert_select(s, self.names, topics, known),
             st.InsertValues: lambda s: plan_insert_values(s, self.names),
             st.InsertEntity: lambda s: plan_insert_entity(s, self.names),
             st.CreateIndex: lambda s: plan_create_index(s, self.names),

@@ -58,12 +58,12 @@ def _names(value: Any) -> tuple[str, ...]:
     return names
 
 
+FORMATS = ("json", "avro", "protobuf", "delimited", "primitive")
+
+
 def _format(value: Any) -> str:
     text = str(value).lower()
-    if text == "protobuf":
-        instead = "Use 'avro', 'json', 'delimited' or 'primitive'."
-        raise MillpondError("UNSUPPORTED", feature=f"The format '{text}'", instead=instead)
-    if text not in ("json", "avro", "delimited", "primitive"):
+    if text not in FORMATS:
         raise ValueError
     return text
 
@@ -96,7 +96,7 @@ POSITION = PropertyKind(_position, "'earliest', 'latest' or a time in epoch mill
 NAMES = PropertyKind(_names, "column names separated by commas")
 
 DELIMITER = PropertyKind(_delimiter, "one character that is no quote or line break, or SPACE or TAB")
-FORMAT = PropertyKind(_format, "one of JSON, AVRO, DELIMITED, PRIMITIVE")
+FORMAT = PropertyKind(_format, "one of " + ", ".join(FORMATS).upper())
 
 TOPIC = {
     "store": TEXT,
@@ -108,6 +108,8 @@ TOPIC = {
     "key.format": FORMAT,
     "value.delimiter": DELIMITER,
     "key.delimiter": DELIMITER,
+    "value.descriptor.name": TEXT,
+    "key.descriptor.name": TEXT,
     "key.type": TEXT,
     "timestamp": TEXT,
     "timestamp.format": _one_of("sql", "iso8601"),
@@ -115,7 +117,7 @@ TOPIC = {
 }
 RELATION = {**TOPIC, "starting.position": POSITION}
 SINK = {**TOPIC, "key.columns": NAMES, "value.columns.exclude": NAMES, "starting.position": POSITION}
-_NOT_OF_VIEWS = ("key.columns", "value.delimiter", "key.delimiter")
+_NOT_OF_VIEWS = ("key.columns", "value.delimiter", "key.delimiter", "value.descriptor.name", "key.descriptor.name")
 VIEW = {**{k: v for k, v in SINK.items() if k not in _NOT_OF_VIEWS}, "retention.millis": MILLIS}
 """A view's key is that of its rows, and its records are JSON."""
 SOURCE = {
@@ -139,8 +141,6 @@ CONNECTION = ("bootstrap.", "sasl.", "security.", "ssl.")
 """How a producer connects is its store's."""
 
 NOT_YET = {
-    "key.descriptor.name": "Protobuf",
-    "value.descriptor.name": "Protobuf",
     "state.ttl.millis": "Dropping state by age",
     "resume.from.query.id": "Resuming from another query's position",
     "resume.from.query.name": "Resuming from another query's position",

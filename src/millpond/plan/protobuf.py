@@ -2,43 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
-from millpond.avro_types import UnreadableSchemaError
 from millpond.catalog.lookup import existing_store
 from millpond.catalog.model import Relation
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.protobuf_files import new_file, with_columns
-from millpond.protobuf_types import Message, columns_of, described, field_of
-from millpond.stores.formats.protobuf_reader import misfit
-from millpond.stores.formats.protobuf_writer import check_writable
 from millpond.types import Column, StructType
-
-DescriptorLookup = Callable[[str], tuple[str, Message]]
-"""The name of a message -> its descriptor source, and the message. Raises DESCRIPTOR_NOT_FOUND, AMBIGUOUS_DESCRIPTOR."""
 
 PARTS = ("key", "value")
 
 
+class DescriptorLookup(Protocol):
+    """What the planner asks of the descriptor sources: `millpond.stores.descriptors.Descriptors`."""
+
+    def find(self, name: str) -> tuple[str, str]: ...
+
+    def columns(self, source: str, name: str) -> tuple[Column, ...]: ...
+
+    def check(self, source: str, name: str, columns: Sequence[Column], written: bool) -> None: ...
+
+
+class NoDescriptors:
+    """There are no descriptor sources."""
+
+    def find(self, name: str) -> tuple[str, str]:
+        suggestion = "CREATE DESCRIPTOR_SOURCE brings the file that has it."
+        raise MillpondError("DESCRIPTOR_NOT_FOUND", name=name, suggestion=suggestion)
+
+    def columns(self, source: str, name: str) -> tuple[Column, ...]:
+        raise MillpondError("DESCRIPTOR_SOURCE_NOT_FOUND", name=source, suggestion="LIST DESCRIPTOR_SOURCES;")
+
+    def check(self, source: str, name: str, columns: Sequence[Column], written: bool) -> None:
+        self.columns(source, name)
+
+
 def with_descriptors(given: Mapping[str, Any], lookup: DescriptorLookup) -> dict[str, Any]:
-    """`given` with the full names of the messages that its descriptor properties mean, and their sources."""
+    """`given` with the full names of the messages that its descriptor properties mean, and their sources.
+
+    Raises DESCRIPTOR_NOT_FOUND, AMBIGUOUS_DESCRIPTOR.
+    """
     found = dict(given)
     for part in PARTS:
         name = found.get(f"{part}.descriptor.name")
         if name is not None:
-            source, message = lookup(name)
-            found |= {f"{part}.descriptor.name": message.name, f"{part}.descriptor.source": source}
+            found[f"{part}.descriptor.source"], found[f"{part}.descriptor.name"] = lookup.find(name)
     return found
 
 
-def descriptor_columns(name: str, lookup: DescriptorLookup) -> tuple[Column, ...]:
-    """The columns of a descriptor's message. Raises SCHEMA_NOT_READABLE."""
-    try:
-        return columns_of(lookup(name)[1])
-    except UnreadableSchemaError as error:
-        raise MillpondError("SCHEMA_NOT_READABLE", subject=name, reason=str(error)) from None
+def descriptor_of(source: Relation, part: str, record_format: str | None) -> dict[str, str]:
+    """The properties of a relation whose keys or values are those of `source` as they are."""
+    found = source.descriptor(part) if record_format == "protobuf" else None
+    return {} if found is None else {f"{part}.descriptor.source": found[0], f"{part}.descriptor.name": found[1]}
 
 
 def check_protobuf(relation: Relation, reader: CatalogReader, lookup: DescriptorLookup, written: bool) -> None:
@@ -55,7 +72,7 @@ def check_protobuf(relation: Relation, reader: CatalogReader, lookup: Descriptor
         if form != "protobuf":
             _refuse_descriptor(descriptor, part)
         elif descriptor is not None:
-            _check_message(lookup(".".join(descriptor))[1], columns, written)
+            lookup.check(*descriptor, columns, written)
         elif "schema_registry.name" not in existing_store(reader, relation.store).properties:
             raise MillpondError("NO_PROTOBUF_SCHEMA", store=relation.store, part=part)
         else:
@@ -83,13 +100,3 @@ def _key_columns(relation: Relation) -> list[Column]:
             instead="Use 'key.type' = 'STRUCT<...>', or 'key.format' = 'primitive'.",
         )
     return [Column(f.name, f.type) for f in relation.key_type.fields]
-
-
-def _check_message(message: Message, columns: Sequence[Column], written: bool) -> None:
-    if written and columns:
-        check_writable(message, columns)
-    for column in columns:
-        field = field_of(described(message), column.name)
-        reason = None if field is None else misfit(field, column.type)
-        if reason:
-            raise MillpondError("NO_PROTOBUF_FORM", column=column.name, type=str(column.type), reason=reason)

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from millpond.catalog.model import PersistentQuery, Relation, RelationKind, SessionContext
 from millpond.errors import MillpondError
 from millpond.plan.delimited import delimiter_of
+from millpond.plan.protobuf import descriptor_of
 from millpond.plan.query import QueryPlan
 from millpond.plan.stages import Planned, Stage
 from millpond.plan.timestamps import timestamp_column
@@ -238,14 +239,18 @@ def _stream(home: Home, plan: QueryPlan, given: Mapping[str, Any], source: Relat
     else:
         form, key_type = source.key_format, source.key_type
         _check_passed_key(home.name, given, source)
-        given = {**given, **delimiter_of(source, "key", form)}
+        given = {**given, **delimiter_of(source, "key", form), **descriptor_of(source, "key", form)}
     return _relation(RelationKind.STREAM, home, plan.columns, (), given, form, key_type, columns, home.name.lower())
 
 
 def _check_passed_key(name: str, given: Mapping[str, Any], source: Relation) -> None:
     """Without `key.columns` the source's keys go through as they are: in no other format."""
-    has = {"key.format": source.key_format, **delimiter_of(source, "key", source.key_format)}
-    for key in ("key.format", "key.delimiter"):
+    has = {
+        "key.format": source.key_format,
+        **delimiter_of(source, "key", source.key_format),
+        **descriptor_of(source, "key", source.key_format),
+    }
+    for key in ("key.format", "key.delimiter", "key.descriptor.name"):
         if key in given and given[key] != has.get(key):
             raise MillpondError(
                 "BAD_KEY",

@@ -11,11 +11,12 @@ from millpond.catalog.model import Relation, RelationKind
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.nodes import Kind, Sink
+from millpond.plan.protobuf import DescriptorLookup
 from millpond.plan.stages import RegisterSchema
 from millpond.types import Column, StructType
 
-ColumnLookup = Callable[[str, str, str], tuple[Column, ...]]
-"""(store, topic, key or value) -> the columns that the store's registry knows."""
+ColumnLookup = Callable[[str, str, str, str], tuple[Column, ...]]
+"""(store, topic, key or value, format) -> the columns that the store's registry knows."""
 
 
 def check_schemas(relation: Relation, reader: CatalogReader) -> None:
@@ -35,28 +36,39 @@ def sink_schemas(sink: Sink) -> tuple[RegisterSchema, ...]:
     relation, stages = sink.relation, []
     if relation.kind is RelationKind.VIEW:
         return ()
-    if relation.value_format == "avro":
+    if _registers(relation, "value"):
         carried = tuple(c for c in relation.columns if c.name not in sink.exclude)
-        stages.append(RegisterSchema(relation.store, f"{relation.topic}-value", carried))
-    if relation.key_format == "avro" and (sink.key or sink.kind is Kind.UPSERT):
+        stages.append(RegisterSchema(relation.store, f"{relation.topic}-value", carried, relation.value_format))
+    if _registers(relation, "key") and (sink.key or sink.kind is Kind.UPSERT):
         types = {c.name: c for c in sink.input.columns}
         key = tuple(types[name] for name in sink.key)
-        stages.append(RegisterSchema(relation.store, f"{relation.topic}-key", key))
+        stages.append(RegisterSchema(relation.store, f"{relation.topic}-key", key, relation.part_format("key")))
     return tuple(stages)
 
 
-def inferred_columns(name: str, given: Mapping[str, Any], lookup: ColumnLookup) -> tuple[Column, ...]:
-    """The columns of a relation that lists none: those of its values' newest schema.
+def _registers(relation: Relation, part: str) -> bool:
+    form = relation.part_format(part)
+    return form == "avro" or (form == "protobuf" and relation.descriptor(part) is None)
 
-    Raises UNSUPPORTED for a format without schemas, RESERVED_NAME, and what the registry raises.
+
+def inferred_columns(
+    name: str, given: Mapping[str, Any], lookup: ColumnLookup, descriptors: DescriptorLookup
+) -> tuple[Column, ...]:
+    """The columns of a relation that lists none: those of its values' descriptor, else of their newest schema.
+
+    Raises UNSUPPORTED for a format without schemas, RESERVED_NAME, and what the registry or the descriptor raises.
     """
-    if given.get("value.format") != "avro":
+    form = given.get("value.format")
+    if form not in ("avro", "protobuf"):
         raise MillpondError(
             "UNSUPPORTED",
             feature="A relation without columns in a format without schemas",
-            instead="List the columns and their types, or use 'value.format' = 'avro'.",
+            instead="List the columns and their types, or use 'value.format' = 'avro' or 'protobuf'.",
         )
-    columns = lookup(given["store"], given.get("topic") or name.lower(), "value")
+    if form == "protobuf" and "value.descriptor.name" in given:
+        columns = descriptors.columns(given["value.descriptor.source"], given["value.descriptor.name"])
+    else:
+        columns = lookup(given["store"], given.get("topic") or name.lower(), "value", form)
     for column in columns:
         if column.name.startswith("_"):
             raise MillpondError("RESERVED_NAME", name=column.name)

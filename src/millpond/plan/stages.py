@@ -53,6 +53,7 @@ class RegisterSchema(Stage):
     store: str
     subject: str
     columns: tuple[Column, ...]
+    format: str = "avro"
 
 
 @dataclass(frozen=True, slots=True)

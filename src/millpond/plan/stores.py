@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from millpond.catalog.dependents import refuse_used_registry, refuse_used_store
+from millpond.avro_types import UnreadableSchemaError
+from millpond.catalog.dependents import refuse_used_descriptors, refuse_used_registry, refuse_used_store
 from millpond.catalog.model import DescriptorSource, SchemaRegistry, Store
 from millpond.catalog.names import new_name, resolve_descriptor_source, resolve_registry
 from millpond.catalog.store_kinds import ABSENT_KINDS, REGISTRY_KINDS, STORE_KINDS, check_needs
@@ -27,6 +28,7 @@ from millpond.plan.stages import (
     UnregisterRegistry,
     UnregisterStore,
 )
+from millpond.protobuf_types import message_names
 from millpond.sql import statements as st
 
 
@@ -98,7 +100,8 @@ def plan_drop_registry(name: st.Name, names: Names) -> tuple[Stage, ...]:
 
 
 def plan_create_descriptor_source(statement: st.CreateDescriptorSource, names: Names, files: Files) -> Planned:
-    """Raises DUPLICATE_DESCRIPTOR_SOURCE, MISSING_PROPERTY, FILE_NOT_SENT, those of properties."""
+    """Raises DUPLICATE_DESCRIPTOR_SOURCE, MISSING_PROPERTY, FILE_NOT_SENT, BAD_DESCRIPTOR_FILE, those of
+    properties."""
     name = new_name(parts(statement.name), names.context, "descriptor source")
     if names.reader.descriptor_source(name) is not None:
         taken = MillpondError("DUPLICATE_DESCRIPTOR_SOURCE", name=name)
@@ -110,13 +113,19 @@ def plan_create_descriptor_source(statement: st.CreateDescriptorSource, names: N
     position = next(p.position for p in statement.properties if p.key == "file")
     content = file_content(given["file"], "file", files, position)
     file = given["file"].removeprefix("@").rpartition("/")[2]
+    try:
+        message_names(content)
+    except UnreadableSchemaError as error:
+        raise MillpondError("BAD_DESCRIPTOR_FILE", position=position, file=file, reason=str(error)) from None
     source = DescriptorSource(name, file, given.get("description", ""), names.context.role)
     return _done((AddDescriptorSource(source, content),), "descriptor_source", name, what, "was created")
 
 
 def plan_drop_descriptor_source(name: st.Name, names: Names) -> tuple[Stage, ...]:
-    """Raises DESCRIPTOR_SOURCE_NOT_FOUND."""
-    return (RemoveDescriptorSource(resolve_descriptor_source(names.reader, parts(name), names.context)),)
+    """Raises DESCRIPTOR_SOURCE_NOT_FOUND, DEPENDENTS_EXIST."""
+    source = resolve_descriptor_source(names.reader, parts(name), names.context)
+    refuse_used_descriptors(names.reader, source.name)
+    return (RemoveDescriptorSource(source),)
 
 
 def _registry(name: st.Name, names: Names) -> SchemaRegistry:

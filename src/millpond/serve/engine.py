@@ -75,7 +75,7 @@ class StreamEngine:
             connections.log,
             connections.check,
             self.following.end,
-            connections.schemas,
+            connections.codecs,
         )
         self.reachability = Reachability(lambda: [s.name for s in catalog.stores()], connections.reach)
         self.threads = ThreadPoolExecutor(settings.pull_threads, thread_name_prefix="pull")
@@ -168,7 +168,9 @@ class StreamEngine:
         return Answer(SUMMARY, [_summary(planned)], context, planned.summary, planned.command.replace(" ", "_"))
 
     def _plan(self, statement: st.Statement, context: SessionContext, files: Files) -> Planned:
-        return Planner(self.catalog, context, self.connections.topic, files, self.connections.columns).plan(statement)
+        return Planner(
+            self.catalog, context, self.connections.topic, files, self.connections.columns, self.connections.descriptors
+        ).plan(statement)
 
     def _explain(self, statement: st.Explain, context: SessionContext, files: Files) -> Answer:
         inner = statement.statement

@@ -30,6 +30,10 @@ class Facts(Protocol):
         """Raises TOPIC_NOT_FOUND, STORE_UNREACHABLE."""
         ...
 
+    def descriptors(self) -> Sequence[tuple[str, str]]:
+        """(full name, source) of every message of the descriptor sources."""
+        ...
+
     def query_progress(self, query_id: str) -> Mapping[str, str]:
         """More rows of DESCRIBE QUERY: lag, backfill progress and the like."""
         ...
@@ -59,6 +63,9 @@ class NoFacts(Facts):
 
     def topic(self, store: str, topic: str) -> TopicDescription:
         raise MillpondError("TOPIC_NOT_FOUND", topic=topic, store=store)
+
+    def descriptors(self) -> Sequence[tuple[str, str]]:
+        return ()
 
     def query_progress(self, query_id: str) -> Mapping[str, str]:
         return {}

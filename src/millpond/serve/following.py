@@ -53,7 +53,7 @@ class Following:
         relation, start = plan.relation, plan.starting_position
         selection = select((*relation.columns, *plan.hidden), plan.columns, plan.exprs, plan.condition)
         row_columns = RowColumns(relation, plan.hidden, plan.timestamp_column) if plan.hidden else None
-        log, schemas = self.connections.log(relation.store), self.connections.schemas(relation.store)
+        log, schemas = self.connections.log(relation.store), self.connections.codecs(relation.store)
         topic = Topic(self.hub, log, relation, lambda: self._exists(relation.id), schemas, row_columns)
         if relation.kind is RelationKind.VIEW:
             found: Subscription = await follow_view(topic, self.reader, selection, context, resume=resume)

@@ -288,7 +288,7 @@ LISTINGS: dict[str, tuple[tuple[Column, ...], Callable[[Request], Rows]]] = {
     "descriptor_sources": (DESCRIPTOR_SOURCES, _descriptor_sources),
     "schema_registries": (REGISTRIES, _registries),
     "secrets": (SECRETS, _nothing),
-    "descriptors": (shape("Name VARCHAR, Source VARCHAR"), _nothing),
+    "descriptors": (shape("Name VARCHAR, Source VARCHAR"), lambda request: list(request.facts.descriptors())),
     "users": (OWNED, _nothing),
     "api_tokens": (OWNED, _nothing),
     "invitations": (OWNED, _nothing),

@@ -12,6 +12,7 @@ from millpond.queries.checkpoint import Checkpoint
 from millpond.queries.life import Status
 from millpond.queries.registry import Queries
 from millpond.serve.facts import Facts, QueryEvent
+from millpond.stores.descriptors import Descriptors
 from millpond.stores.protocol import Log, TopicDescription
 
 
@@ -32,6 +33,9 @@ class LiveFacts(Facts):
 
     def topic(self, store: str, topic: str) -> TopicDescription:
         return self.log(store).describe(topic)
+
+    def descriptors(self) -> Sequence[tuple[str, str]]:
+        return sorted((name, source) for source, name in Descriptors(self.catalog).all())
 
     def query_progress(self, query_id: str) -> Mapping[str, str]:
         status = self.queries.status(query_id)

@@ -19,6 +19,7 @@ from millpond.serve.row_columns import RowColumns
 from millpond.serve.shown import Shown
 from millpond.serve.tail import Batch, Follower, Hub
 from millpond.serve.token import Token, check_not_expired, decode_token
+from millpond.stores.codecs import Codecs
 from millpond.stores.formats.records import key_columns, key_row, value_decoder
 from millpond.stores.formats.undecodable import UndecodableError
 from millpond.stores.protocol import Log, Record
@@ -34,8 +35,8 @@ class Topic:
     log: Log
     relation: Relation
     exists: Callable[[], bool] = lambda: True
-    schemas: Schemas | None = None
-    """Of its store, if that has a schema registry."""
+    schemas: Codecs | None = None
+    """Of its store, for formats with schemas."""
     row_columns: RowColumns | None = None
     """What the selection uses of a record besides its row."""
 
@@ -45,8 +46,13 @@ class Topic:
 
     async def prepare(self, batch: Batch) -> None:
         """Have the schemas of a batch's records at hand before they are decoded here. Raises REGISTRY_UNREACHABLE."""
-        if "avro" in (self.relation.value_format, self.relation.key_format):
-            await fetch_schemas(self.hub, self.schemas, batch)
+        if self.schemas is None:
+            return
+        records = batch.records
+        unknown = self.schemas.unknown(self.relation, (r.key for r in records), (r.value for r in records))
+        if unknown:
+            fetch = self.schemas.fetch
+            await self.hub.run(lambda: fetch(unknown))
 
     async def start(self, position: str) -> dict[int, int]:
         """Offsets of 'latest', 'earliest', or epoch milliseconds as text."""
@@ -194,14 +200,14 @@ class FollowChangelog(Follow):
 
 
 def decoded(
-    relation: Relation, records: Sequence[Record], schemas: Schemas | None = None
+    relation: Relation, records: Sequence[Record], schemas: Codecs | None = None
 ) -> list[Row | UndecodableError | None]:
     """The row of each record: None for a delete, the reason for one that does not decode."""
     decode = value_decoder(relation, schemas)
     return [_decoded(relation, decode, r, schemas) for r in records]
 
 
-def _decoded(relation: Relation, decode: Any, record: Record, schemas: Schemas | None) -> Row | UndecodableError | None:
+def _decoded(relation: Relation, decode: Any, record: Record, schemas: Codecs | None) -> Row | UndecodableError | None:
     try:
         if record.value is None:
             key_row(relation, record.key, schemas)  # a key that does not decode is found here, once for all

@@ -18,8 +18,9 @@ from millpond.queries.source_position import starting_offsets
 from millpond.serve.effects import Effects
 from millpond.serve.store_stages import Check, StoreStages
 from millpond.serve.values import entity_bytes, rows_to_records
+from millpond.stores.codecs import Codecs
 from millpond.stores.protocol import Log, NewRecord
-from millpond.stores.schemas import Schemas, subject_of
+from millpond.stores.schemas import subject_of
 
 
 class Views(Protocol):
@@ -50,10 +51,10 @@ class Runner:
         log: Callable[[str], Log],
         check: Check,
         dropped: Callable[[Relation], None],
-        schemas: Callable[[str], Schemas | None] = lambda store: None,
+        codecs: Callable[[str], Codecs],
     ) -> None:
         self.catalog, self.queries, self.views, self.log, self.dropped = catalog, queries, views, log, dropped
-        self.schemas = schemas
+        self.codecs = codecs
         self.does: dict[type[sg.Stage], Callable[[Any, Effects], None]] = {
             sg.EnsureTopic: self._ensure_topic,
             sg.DeleteTopic: self._delete_topic,
@@ -122,10 +123,7 @@ class Runner:
 
     def _register_schema(self, stage: sg.RegisterSchema, effects: Effects) -> None:
         """Not undone: a schema that nobody writes by does no harm, and the registry may have had it before."""
-        schemas = self.schemas(stage.store)
-        if schemas is None:
-            raise MillpondError("NO_SCHEMA_REGISTRY", store=stage.store, format="avro")
-        schemas.register(stage.subject, stage.columns)
+        self.codecs(stage.store).register(stage.format, stage.subject, stage.columns)
 
     # --- relations and views ---
 
@@ -216,11 +214,11 @@ class Runner:
 
     def _write_rows(self, stage: sg.WriteRows, effects: Effects) -> None:
         store = stage.relation.store
-        records = rows_to_records(stage.relation, stage.rows, self.schemas(store))
+        records = rows_to_records(stage.relation, stage.rows, self.codecs(store))
         self.log(store).produce(stage.relation.topic, records)
 
     def _write_entity(self, stage: sg.WriteEntity, effects: Effects) -> None:
-        schemas = self.schemas(stage.store)
+        schemas = self.codecs(stage.store).known
         key = None if stage.key is None else entity_bytes(schemas, subject_of(stage.topic, "key"), stage.key)
         value = entity_bytes(schemas, subject_of(stage.topic, "value"), stage.value)
         self.log(stage.store).produce(stage.topic, [NewRecord(key, value)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from pyspark.sql import Column as SparkColumn
@@ -22,10 +23,22 @@ PRIMITIVES = ("VARCHAR", "BYTES", "VARBINARY", "BOOLEAN", "SMALLINT", "INTEGER",
 """Types that Kafka has a serializer for."""
 
 
+@dataclass(frozen=True, slots=True)
+class RecordFormat:
+    """How keys or values are written. A bare name stands for a format without settings.
+
+    `settings` are for the JVM side, and never shown, as there may be secrets in them: `timestamp.format` of JSON and
+    delimited text that is written; `delimiter`; of Avro and Protobuf how to reach the schema registry, or the
+    `schema.id` to write by; of Protobuf `protobuf.files` and `protobuf.message`, the descriptor, if it is given.
+    """
+
+    name: str
+    settings: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
 def decode(
     columns: Sequence[Column],
-    value_format: str,
-    timestamp_format: str = "sql",
+    form: RecordFormat | str,
     *,
     query_id: str,
     error_handling: str = "LOG",
@@ -35,60 +48,48 @@ def decode(
     needed: Collection[str] | None = None,
     of_key: bool = False,
     record: Sequence[str] = RECORD,
-    registry: Mapping[str, str] | None = None,
-    delimiter: str = ",",
 ) -> SparkColumn:
     """A struct of the `needed` columns (None: all) of a Kafka record's value, or of its key.
 
     All `columns` are type-checked, the needed ones built. The struct is NULL for a null value, and for one
     that does not decode; `error_handling` says what happens to that record: LOG (to `dead_letter_topic`, with the
-    Java client's settings `producer`), IGNORE (it is counted) or TERMINATE (the query fails). Text of timestamps is
-    read in both formats, whatever `timestamp_format` is. `registry` says where Avro's schemas are, `delimiter`
-    what is between the fields of delimited text. `scan` is the number of the scan whose progress this is.
+    Java client's settings `producer`), IGNORE (it is counted) or TERMINATE (the query fails). `scan` is the number of
+    the scan whose progress this is.
     """
-    jvm = _jvm()
+    jvm, form = _jvm(), _format(form)
     names = [c.name for c in columns if needed is None or c.name in needed]
     topic = dead_letter_topic if producer and dead_letter_topic else None
     bad_records = jvm.io.millpond.BadRecords(error_handling.upper(), query_id, topic, dict(producer or {}))
-    schema = _schema(columns, value_format)
+    schema, settings = _schema(columns, form.name), dict(form.settings)
     java_columns = [_java(F.col(name)) for name in record]
-    options = {**(registry or {}), "delimiter": delimiter}
-    java = jvm.io.millpond.Codec.decode(schema, names, value_format, of_key, scan, bad_records, options, java_columns)
+    java = jvm.io.millpond.Codec.decode(schema, names, form.name, of_key, scan, bad_records, settings, java_columns)
     return ClassicColumn(java)
 
 
 def encode_value(
-    columns: Sequence[Column],
-    value_format: str,
-    timestamp_format: str = "sql",
-    values: Sequence[SparkColumn] | None = None,
-    schema_id: int = 0,
-    delimiter: str = ",",
+    columns: Sequence[Column], form: RecordFormat | str, values: Sequence[SparkColumn] | None = None
 ) -> SparkColumn:
     """The bytes of a record's value: an object of `columns` in their order, a line of them, or one primitive.
 
-    `schema_id` is that of `avro_schema(columns)`, for Avro. `values` are where the columns come from, in the same
-    order; without them, the columns of the same names.
+    `values` are where the columns come from, in the same order; without them, the columns of the same names.
     """
+    form = _format(form)
     sources = [F.col(_quoted(c.name)) for c in columns] if values is None else values
     typed = zip(to_spark_schema(columns).fields, sources, strict=True)
     row = F.struct(*(source.cast(f.dataType).alias(f.name) for f, source in typed))
-    schema = _schema(columns, value_format)
-    iso8601 = timestamp_format.lower() == "iso8601"
-    java = _jvm().io.millpond.Codec.encode(schema, value_format, iso8601, schema_id, delimiter, _java(row))
-    return ClassicColumn(java)
+    schema = _schema(columns, form.name)
+    return ClassicColumn(_jvm().io.millpond.Codec.encode(schema, form.name, dict(form.settings), _java(row)))
 
 
 def encode_key(
-    columns: Sequence[Column],
-    key_format: str,
-    timestamp_format: str = "sql",
-    values: Sequence[SparkColumn] | None = None,
-    schema_id: int = 0,
-    delimiter: str = ",",
+    columns: Sequence[Column], form: RecordFormat | str, values: Sequence[SparkColumn] | None = None
 ) -> SparkColumn:
     """The bytes of a record's key, as `encode_value` writes them: equal keys have equal bytes."""
-    return encode_value(columns, key_format, timestamp_format, values, schema_id, delimiter)
+    return encode_value(columns, form, values)
+
+
+def _format(form: RecordFormat | str) -> RecordFormat:
+    return RecordFormat(form) if isinstance(form, str) else form
 
 
 def skip_written(query_id: str, partition: SparkColumn, offset: SparkColumn) -> SparkColumn:

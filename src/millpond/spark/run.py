@@ -39,11 +39,11 @@ class Run:
     dead_letters: Mapping[int, DeadLetterPlace] = field(default_factory=dict)
     """By the number of the scan; one that is not in here keeps none."""
 
-    def registry(self, store: str) -> RegistryAccess:
+    def registry(self, store: str, form: str) -> RegistryAccess:
         """Where the schemas of a store's topics are. Raises NO_SCHEMA_REGISTRY."""
         found = self.stores[store].registry
         if found is None:
-            raise MillpondError("NO_SCHEMA_REGISTRY", store=store, format="avro")
+            raise MillpondError("NO_SCHEMA_REGISTRY", store=store, format=form)
         return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from pyspark.sql import Column as SparkColumn
@@ -15,12 +15,11 @@ from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, Kind, Sink
 from millpond.spark.batches import empty_batches, has_timers
 from millpond.spark.codec import encode_key, encode_value, skip_written
 from millpond.spark.expressions import to_spark
+from millpond.spark.formats import written_format
 from millpond.spark.kinesis_sink import kinesis_writer
 from millpond.spark.run import Run
 from millpond.spark.source import DELETED, POSITION
 from millpond.stores.formats.records import ROW_KEY
-from millpond.stores.schemas import Schemas, subject_of
-from millpond.types import Column
 
 Writer: TypeAlias = Callable[[Sink, DataFrame, Run], DataStreamWriter]
 """A stream writer with its format and options; checkpoint, mode, name and trigger are the same for all."""
@@ -35,13 +34,7 @@ def records(node: Sink, rows: DataFrame, run: Run) -> DataFrame:
     if run.skip_written and node.kind is Kind.APPEND:
         rows = rows.where(skip_written(run.query_id, F.col(PARTITION.name), F.col(POSITION)))
     carried = [c for c in node.relation.columns if c.name not in node.exclude]
-    value = encode_value(
-        carried,
-        node.relation.value_format,
-        node.relation.timestamp_format,
-        schema_id=_schema_id(node, "value", node.relation.value_format, carried, run),
-        delimiter=node.relation.delimiter("value"),
-    )
+    value = encode_value(carried, written_format(node.relation, "value", carried, run))
     written = rows.select(
         _key(node, run).alias("key"), _or_delete(node, value).alias("value"), _headers(node, run).alias("headers")
     )
@@ -49,30 +42,16 @@ def records(node: Sink, rows: DataFrame, run: Run) -> DataFrame:
     return written.where(F.col("key").isNotNull()) if node.kind is Kind.UPSERT else written
 
 
-def _schema_id(node: Sink, part: str, record_format: str, columns: Sequence[Column], run: Run) -> int:
-    """Of the schema that the sink's keys or values are written by; the registry has it from now on."""
-    if record_format != "avro":
-        return 0
-    schemas = Schemas(run.registry(node.relation.store))
-    try:
-        return schemas.register(subject_of(node.relation.topic, part), tuple(columns))
-    finally:
-        schemas.close()
-
-
 def _key(node: Sink, run: Run) -> SparkColumn:
     relation = node.relation
     if node.kind is Kind.APPEND and relation.kind is RelationKind.VIEW:
         position = [F.col(PARTITION.name).alias("_partition"), F.col(POSITION).alias("_offset")]
-        return encode_key(list(ROW_KEY), "json", relation.timestamp_format, position)
+        return encode_key(list(ROW_KEY), "json", position)
     if not node.key and node.kind is Kind.APPEND:
         return F.col(KEY.name)
     types = {c.name: c for c in node.input.columns}
     columns = [types[name] for name in node.key]
-    form = relation.key_format or "json"
-    schema_id = _schema_id(node, "key", form, columns, run)
-    delimiter = relation.delimiter("key")
-    return encode_key(columns, form, relation.timestamp_format, schema_id=schema_id, delimiter=delimiter)
+    return encode_key(columns, written_format(relation, "key", columns, run))
 
 
 def _or_delete(node: Sink, value: SparkColumn) -> SparkColumn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import reduce
 from operator import or_
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
@@ -14,6 +14,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from millpond.catalog.model import KAFKA_TYPES, Relation
 from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, ROWTIME, SEQUENCE, TOPIC, Kind, Scan
 from millpond.spark.codec import RECORD, decode
+from millpond.spark.formats import read_format
 from millpond.spark.kinesis_source import read_kinesis
 from millpond.spark.run import Run
 from millpond.spark.types import to_spark_type
@@ -61,7 +62,7 @@ def decoded(records: DataFrame, scan: Scan, run: Run) -> DataFrame:
     """
     relation = scan.relation
     carried = [c for c in relation.columns if c.name not in relation.excluded_columns]
-    value = _decode(carried, relation.value_format, scan, run, needed=scan.needed)
+    value = _decode(carried, "value", scan, run, needed=scan.needed)
     more = [name for name in records.columns if name == SEQUENCE_NUMBER]
     read = records.select(*RECORD, "timestamp", *more, value.alias("__row"))
     deletes = scan.kind is Kind.UPSERT and bool(_from_key(scan))
@@ -72,27 +73,27 @@ def decoded(records: DataFrame, scan: Scan, run: Run) -> DataFrame:
     return read.select(*visible, *_hidden(scan, read.columns))
 
 
-def _decode(columns: Sequence[Column], record_format: str, scan: Scan, run: Run, **options: Any) -> SparkColumn:
+def _decode(
+    columns: Sequence[Column], part: str, scan: Scan, run: Run, needed: Collection[str] | None = None
+) -> SparkColumn:
     letters = run.dead_letters.get(scan.number)
     return decode(
-        columns=columns,
-        value_format=record_format,
-        timestamp_format=scan.relation.timestamp_format,
+        columns,
+        read_format(scan.relation, part, run),
         error_handling=scan.error_handling,
         dead_letter_topic=letters.topic if letters else None,
         producer=run.stores[letters.store].options if letters else None,
         query_id=run.query_id,
         scan=scan.number,
-        registry=run.registry(scan.relation.store).java_options() if record_format == "avro" else None,
-        delimiter=scan.relation.delimiter("key" if options.get("of_key") else "value"),
-        **options,
+        needed=needed,
+        of_key=part == "key",
     )
 
 
 def _with_key(read: DataFrame, scan: Scan, run: Run) -> DataFrame:
     """The key, decoded where it is needed: a record whose key does not decode then is gone, too."""
     relation = scan.relation
-    key = _decode(_key_columns(relation), relation.key_format or "json", scan, run, of_key=True)
+    key = _decode(_key_columns(relation), "key", scan, run)
     if relation.excluded_columns:
         wanted = F.lit(True)
     else:

@@ -10,6 +10,7 @@ from millpond.avro_types import UnreadableSchemaError
 from millpond.catalog.model import Relation
 from millpond.errors import MillpondError
 from millpond.protobuf_types import Message
+from millpond.stores.access import DescriptorFile
 from millpond.stores.formats.framing import HEADER, schema_id_of
 from millpond.stores.formats.protobuf_reader import protobuf_decoder
 from millpond.stores.formats.protobuf_writer import protobuf_encoder
@@ -19,15 +20,15 @@ from millpond.types import Column
 
 Row: TypeAlias = tuple[Any, ...]
 Decode: TypeAlias = Callable[[bytes], Row]
-DescriptorFile: TypeAlias = Callable[[str], bytes]
-"""Name of a descriptor source -> its compiled descriptor set. Raises DESCRIPTOR_SOURCE_NOT_FOUND."""
 
 
 class Codecs:
     """Decoders and encoders of Avro and Protobuf for the relations of one store."""
 
     def __init__(self, store: str, schemas: Schemas | None, descriptor_file: DescriptorFile) -> None:
-        self.store, self.known, self.descriptor_file = store, schemas, descriptor_file
+        self.store, self.descriptor_file = store, descriptor_file
+        self.known = schemas
+        """Those of the store's registry, if it has one."""
 
     def decoder(self, relation: Relation, part: str, columns: tuple[Column, ...]) -> Decode:
         """Bytes of a key or value -> row. It raises UndecodableError, and REGISTRY_* when it meets a new schema.

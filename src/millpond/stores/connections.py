@@ -10,7 +10,9 @@ from millpond.catalog.lookup import existing_registry, existing_store
 from millpond.catalog.model import Store
 from millpond.errors import MillpondError
 from millpond.stores.access import StoreAccess, store_access
+from millpond.stores.codecs import Codecs
 from millpond.stores.connect import open_log
+from millpond.stores.descriptors import Descriptors
 from millpond.stores.protocol import Log, TopicDescription
 from millpond.stores.registry import RegistryAccess, registry_access
 from millpond.stores.schemas import Schemas, subject_of
@@ -29,6 +31,7 @@ class Connections:
         self.registries: dict[str, tuple[RegistryAccess, Schemas]] = {}
         self.replaced: list[Log | Schemas] = []
         """Queries that run may still hold them, so they are closed at the end."""
+        self.descriptors = Descriptors(catalog)
         self.lock = threading.Lock()
 
     def log(self, store: str) -> Log:
@@ -53,15 +56,17 @@ class Connections:
                 known = self.registries[access.name] = (access, Schemas(access))
             return known[1]
 
-    def columns(self, store: str, topic: str, part: str) -> tuple[Column, ...]:
+    def codecs(self, store: str) -> Codecs:
+        """Decoders and encoders for the records of a store. Raises STORE_NOT_FOUND."""
+        return Codecs(store, self.schemas(store), self.catalog.descriptor_file)
+
+    def columns(self, store: str, topic: str, part: str, form: str) -> tuple[Column, ...]:
         """What the registry says of a topic's keys or values, for the planner.
 
         Raises NO_SCHEMA_REGISTRY, SUBJECT_NOT_FOUND, SCHEMA_NOT_READABLE, SCHEMA_NOT_AVRO, REGISTRY_*.
         """
-        schemas = self.schemas(store)
-        if schemas is None:
-            raise MillpondError("NO_SCHEMA_REGISTRY", store=store, format="avro")
-        return schemas.columns(subject_of(topic, part))
+        schemas, subject = self.codecs(store).schemas(form), subject_of(topic, part)
+        return schemas.columns(subject) if form == "avro" else schemas.protobuf.columns(subject)
 
     def _registry(self, store: Store) -> RegistryAccess | None:
         name = store.properties.get("schema_registry.name")
@@ -85,7 +90,7 @@ class Connections:
     def access(self, store: str) -> StoreAccess:
         """How a program on the JVM reaches it, with its secrets as they are now. Raises STORE_NOT_FOUND."""
         found, properties = self._store(store)
-        return store_access(found.type, properties, self._registry(found))
+        return store_access(found.type, properties, self._registry(found), self.catalog.descriptor_file)
 
     def _store(self, name: str) -> tuple[Store, dict[str, str]]:
         found = existing_store(self.catalog, name)

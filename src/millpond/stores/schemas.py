@@ -18,6 +18,7 @@ from millpond.stores.formats.avro_text import avro_from_text, avro_printer
 from millpond.stores.formats.avro_writer import avro_encoder
 from millpond.stores.formats.framing import HEADER, framed, schema_id_of
 from millpond.stores.formats.undecodable import UndecodableError
+from millpond.stores.protobuf_schemas import ProtobufSchemas
 from millpond.stores.registry import RegistryAccess, RegistryClient
 from millpond.types import Column
 
@@ -46,6 +47,8 @@ class Schemas:
 
     def __init__(self, access: RegistryAccess, clock: Callable[[], float] = time.monotonic) -> None:
         self.client = RegistryClient(access)
+        self.protobuf = ProtobufSchemas(self.client, clock)
+        """Those of Protobuf; all else here is Avro."""
         self.clock = clock
         self._texts: dict[int, str | _Absent] = {}
         self._decoders: dict[tuple[int, tuple[Column, ...]], Decode] = {}
@@ -118,11 +121,11 @@ class Schemas:
 
     def unknown(self, records: Iterable[bytes | None]) -> set[int]:
         """The ids in front of `records` that would have to be asked for."""
-        found = set()
-        for data in records:
-            if data is not None and len(data) > 4 and data[0] == 0:
-                found.add(schema_id_of(data))
-        return {i for i in found if self._known(i) is None}
+        return self.unknown_ids(schema_id_of(data) for data in records if data and len(data) > 4 and data[0] == 0)
+
+    def unknown_ids(self, ids: Iterable[int]) -> set[int]:
+        """Those that would have to be asked for."""
+        return {i for i in ids if self._known(i) is None}
 
     def fetch(self, ids: Iterable[int]) -> None:
         """Have the schemas at hand. Raises REGISTRY_UNREACHABLE, REGISTRY_LOGIN_FAILED."""

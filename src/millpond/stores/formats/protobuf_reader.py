@@ -21,12 +21,16 @@ from millpond.protobuf_types import (
     WHOLE32,
     WHOLE64,
     Message,
+    Variant,
     described,
+    entry_of,
     field_of,
     is_map,
     is_wrapper,
     kind_of,
+    symbols_of,
     unread,
+    value_of,
 )
 from millpond.stores.formats import temporal
 from millpond.stores.formats.numbers import fitted, narrowed, parse_decimal, single
@@ -43,7 +47,7 @@ NANOS = 1_000_000_000
 
 def protobuf_decoder(message: Message, columns: Sequence[Column]) -> Callable[[bytes], tuple[Any, ...]]:
     """Messages -> rows of `columns`; it raises UndecodableError. Raises UnreadableSchemaError."""
-    made = GetMessageClass(described(message, plain=True))
+    made = GetMessageClass(described(message, Variant.READ))
     row = _members(described(message), [(c.name, c.type) for c in columns])
 
     def decode(data: bytes) -> tuple[Any, ...]:
@@ -110,7 +114,7 @@ def _reader(field: FieldDescriptor, type_: DataType) -> Read:
     if is_map(field):
         if not isinstance(type_, MapType):
             raise _MisfitError(f"Protobuf's map is not a {type_}")
-        key, value = (field.message_type.fields_by_name[n] for n in ("key", "value"))
+        key, value = entry_of(field)
         return _map(value, _reader(key, type_.key), _reader(value, type_.value))
     if field.is_repeated:
         if not isinstance(type_, ArrayType):
@@ -131,7 +135,7 @@ def _single(field: FieldDescriptor, type_: DataType) -> Read:
     if message is None:
         return _scalar(field, type_)
     if is_wrapper(field):
-        value = _scalar(message.fields_by_name["value"], type_)
+        value = _scalar(value_of(field), type_)
         return lambda found: value(found.value)
     if message.full_name == TIMESTAMP_MESSAGE and type_.name in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         return partial(_timestamp, type_)
@@ -157,7 +161,7 @@ def _scalar(field: FieldDescriptor, type_: DataType) -> Read:
     elif kind in ("float", "double") and name in ("FLOAT", "DOUBLE"):
         read = partial(_floating, name == "FLOAT" and kind == "double")
     elif kind == "enum" and name == "VARCHAR":
-        symbols = {v.number: v.name for v in reversed(field.enum_type.values)}
+        symbols = {v.number: v.name for v in reversed(symbols_of(field).values)}
         read = lambda number: symbols.get(number, str(number))  # noqa: E731
     elif kind == "string":
         read = _text_reader(type_)

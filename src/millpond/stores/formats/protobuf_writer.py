@@ -23,12 +23,17 @@ from millpond.protobuf_types import (
     WHOLE32,
     WHOLE64,
     Message,
+    Variant,
     described,
+    entry_of,
     field_of,
     is_map,
     is_wrapper,
     kind_of,
+    message_of,
+    symbols_of,
     unread,
+    value_of,
 )
 from millpond.stores.formats import temporal
 from millpond.stores.formats.numbers import fitted, narrowed, single
@@ -48,7 +53,7 @@ def protobuf_encoder(message: Message, columns: tuple[Column, ...]) -> Callable[
     """Rows of `columns` -> messages. Raises NO_PROTOBUF_FORM; what it makes, VALUE_NOT_ENCODABLE."""
     check_writable(message, columns)
     descriptor = described(message)
-    made = GetMessageClass(descriptor)
+    made = GetMessageClass(described(message, Variant.WRITTEN))
     writers = [_member(descriptor, c.name, c.type) for c in columns]
 
     def encode(row: Sequence[Any]) -> bytes:
@@ -110,7 +115,7 @@ def _member(message: Descriptor, name: str, type_: DataType) -> Write:
     if field.is_repeated:
         return _repeated(field, type_)
     if is_wrapper(field):
-        put = _put("value", _converter(field.message_type.fields_by_name["value"], type_))
+        put = _put("value", _converter(value_of(field), type_))
         return lambda out, value: put(getattr(out, field.name), value)
     if _is_struct(field):
         fill = _filler(field, type_)
@@ -138,9 +143,9 @@ def _is_struct(field: FieldDescriptor) -> bool:
 
 def _filler(field: FieldDescriptor, type_: DataType) -> Write:
     """Fills a message that is there already."""
-    message = field.message_type
+    message = message_of(field)
     if is_wrapper(field):
-        return _put("value", _converter(message.fields_by_name["value"], type_))
+        return _put("value", _converter(value_of(field), type_))
     if message.full_name == TIMESTAMP_MESSAGE and type_.name in ("TIMESTAMP", "TIMESTAMP_LTZ"):
         return _fill_timestamp
     if not isinstance(type_, StructType):
@@ -189,34 +194,42 @@ def _default(field: FieldDescriptor) -> Any:
     """That of an element, whatever default a proto2 file gives."""
     kind = kind_of(field)
     if kind == "enum":
-        return field.enum_type.values[0].number
+        return symbols_of(field).values[0].number
     return {"string": "", "bytes": b"", "bool": False, "float": 0.0, "double": 0.0}.get(kind, 0)
 
 
 def _map(field: FieldDescriptor, type_: DataType) -> Write:
     if not isinstance(type_, MapType):
         raise _MisfitError("its field is a map")
-    key, value = (field.message_type.fields_by_name[n] for n in ("key", "value"))
+    key, value = entry_of(field)
     if type_.key.name not in MAP_KEYS:
         raise _MisfitError(f"a {type_.key} is no key of Protobuf's maps")
     write_key = _converter(key, type_.key)
-    if _is_struct(value):
-        fill = _filler(value, type_.value)
-
-        def write_messages(out: Any, entries: Any) -> None:
-            for k, v in entries.items():
-                made = getattr(out, field.name)[write_key(k)]
-                if v is not None:
-                    fill(made, v)
-
-        return write_messages
-    convert, default = _converter(value, type_.value), _default(value)
+    write_value = _map_value(value, type_.value)
 
     def write(out: Any, entries: Any) -> None:
-        entries = {write_key(k): _or(default, convert, v) for k, v in entries.items()}
-        getattr(out, field.name).update(entries)
+        converted = {write_key(k): v for k, v in entries.items()}
+        for k in sorted(converted, key=lambda k: k.encode() if isinstance(k, str) else k):
+            entry = getattr(out, field.name).add()
+            entry.key = k
+            write_value(entry, converted[k])
 
     return write
+
+
+def _map_value(field: FieldDescriptor, type_: DataType) -> Write:
+    """Writes the value of an entry, which is always there."""
+    if _is_struct(field):
+        fill = _filler(field, type_)
+
+        def write(entry: Any, value: Any) -> None:
+            message = _there(entry.value)
+            if value is not None:
+                fill(message, value)
+
+        return write
+    convert, default = _converter(field, type_), _default(field)
+    return lambda entry, value: setattr(entry, "value", _or(default, convert, value))
 
 
 def _converter(field: FieldDescriptor, type_: DataType) -> Convert:
@@ -230,7 +243,7 @@ def _converter(field: FieldDescriptor, type_: DataType) -> Convert:
         case "string", _:
             found = TEXTS.get(name)
         case "enum", _ if name == "VARCHAR":
-            found = partial(_symbol, {v.name: v.number for v in field.enum_type.values}, field.enum_type.is_closed)
+            found = partial(_symbol, {v.name: v.number for v in symbols_of(field).values}, symbols_of(field).is_closed)
         case "float" | "double", _ if name == "FLOAT":
             found = _float
         case "double", _ if name == "DOUBLE":

@@ -17,11 +17,16 @@ Row: TypeAlias = tuple[Any, ...]
 
 
 class Codecs(Protocol):
-    """What a format with schemas asks of its registry: `millpond.stores.schemas.Schemas`."""
+    """What formats with schemas need: `millpond.stores.codecs.Codecs`."""
 
-    def decoder(self, columns: tuple[Column, ...]) -> Callable[[bytes], Row]: ...
+    def decoder(self, relation: Relation, part: str, columns: tuple[Column, ...]) -> Callable[[bytes], Row]: ...
 
-    def encoder(self, subject: str, columns: tuple[Column, ...]) -> Callable[[Sequence[Any]], bytes]: ...
+    def encoder(
+        self, relation: Relation, part: str, columns: tuple[Column, ...]
+    ) -> Callable[[Sequence[Any]], bytes]: ...
+
+
+WITH_SCHEMAS = ("avro", "protobuf")
 
 
 ROW_KEY = (Column("_partition", INTEGER), Column("_offset", BIGINT))
@@ -86,8 +91,8 @@ def _encode(
     values: Sequence[Any],
     schemas: Codecs | None,
 ) -> bytes:
-    if record_format == "avro":
-        return _known(relation, schemas).encoder(f"{relation.topic}-{part}", columns)(values)
+    if record_format in WITH_SCHEMAS:
+        return _known(relation, record_format, schemas).encoder(relation, part, columns)(values)
     if record_format == "delimited":
         return encode_delimited(values, columns, relation.delimiter(part), relation.timestamp_format)
     return encode_json(values, columns, relation.timestamp_format)
@@ -98,12 +103,14 @@ def _decoder(
 ) -> Callable[[bytes], Row]:
     if record_format == "delimited":
         return delimited_decoder(columns, relation.delimiter(part))
-    return _known(relation, schemas).decoder(columns) if record_format == "avro" else json_decoder(columns)
+    if record_format is not None and record_format in WITH_SCHEMAS:
+        return _known(relation, record_format, schemas).decoder(relation, part, columns)
+    return json_decoder(columns)
 
 
-def _known(relation: Relation, schemas: Codecs | None) -> Codecs:
+def _known(relation: Relation, record_format: str, schemas: Codecs | None) -> Codecs:
     if schemas is None:
-        raise MillpondError("NO_SCHEMA_REGISTRY", store=relation.store, format="avro")
+        raise MillpondError("NO_SCHEMA_REGISTRY", store=relation.store, format=record_format)
     return schemas
 
 

@@ -24,7 +24,7 @@ public final class Codec {
    *
    * @param schema all declared columns, as Spark's JSON of a struct
    * @param scan number of the scan in its plan
-   * @param options how to reach the schema registry, for a format with schemas; `delimiter` for delimited text
+   * @param settings what the format needs besides: see RecordFormat in codec.py
    * @param record the record's key, value, topic, partition and offset
    */
   public static Column decode(
@@ -34,14 +34,15 @@ public final class Codec {
       boolean ofKey,
       int scan,
       BadRecords badRecords,
-      Map<String, String> options,
+      Map<String, String> settings,
       List<Column> record) {
     StructType struct = struct(schema);
     Set<String> names = new HashSet<>(needed);
     RecordForm form = switch (format) {
       case "json" -> new JsonForm(struct, names);
-      case "avro" -> new AvroForm(struct, names, new SchemaRegistry(options));
-      case "delimited" -> new DelimitedForm(struct, names, options.get("delimiter"));
+      case "avro" -> new AvroForm(struct, names, new SchemaRegistry(settings));
+      case "protobuf" -> new ProtobufForm(struct, names, settings);
+      case "delimited" -> new DelimitedForm(struct, names, settings.get("delimiter"));
       default -> new PrimitiveForm(struct);
     };
     StructType result = format.equals("primitive") ? struct : JsonStructReader.resultType(struct, names);
@@ -53,17 +54,16 @@ public final class Codec {
   /**
    * The bytes of a record's key or value from a struct column; null for a null.
    *
-   * @param schemaId of the schema that a format with schemas writes by
-   * @param delimiter between the fields of delimited text
+   * @param settings what the format needs besides: see RecordFormat in codec.py
    */
-  public static Column encode(
-      String schema, String format, boolean iso8601, int schemaId, String delimiter, Column row) {
+  public static Column encode(String schema, String format, Map<String, String> settings, Column row) {
     StructType struct = struct(schema);
-    char separator = iso8601 ? 'T' : ' ';
+    char separator = "iso8601".equals(settings.get("timestamp.format")) ? 'T' : ' ';
     RecordWriter writer = switch (format) {
       case "json" -> JsonWriter.ofRecord(struct, separator);
-      case "avro" -> AvroWriter.ofRecord(struct, schemaId);
-      case "delimited" -> new DelimitedWriter(struct, separator, delimiter);
+      case "avro" -> AvroWriter.ofRecord(struct, Integer.parseInt(settings.get("schema.id")));
+      case "protobuf" -> ProtobufWriter.ofRecord(struct, settings);
+      case "delimited" -> new DelimitedWriter(struct, separator, settings.get("delimiter"));
       default -> new PrimitiveForm(struct);
     };
     Encoder encoder = new Encoder(writer, format + " of " + struct.sql());

@@ -6,6 +6,7 @@ import com.google.protobuf.Descriptors.FieldDescriptor;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -44,11 +45,15 @@ final class ProtobufWriter {
   /**
    * The writer of whole records.
    *
-   * @param settings the message, as `ProtobufSchemas` has it
-   * @param header in front of each record
+   * @param settings the message, as `ProtobufSchemas` has it, and `schema.id` if it is to stand in front of each record
    */
-  static RecordWriter ofRecord(StructType struct, Map<String, String> settings, byte[] header) {
-    return new OfRecord(struct, ProtobufSchemas.ofMessage(settings), header);
+  static RecordWriter ofRecord(StructType struct, Map<String, String> settings) {
+    return new OfRecord(struct, ProtobufSchemas.ofMessage(settings), header(settings.get("schema.id")));
+  }
+
+  /** A zero byte, the schema's id, and a zero for the first message of its file. */
+  private static byte[] header(String schemaId) {
+    return schemaId == null ? NONE : ByteBuffer.allocate(6).putInt(1, Integer.parseInt(schemaId)).array();
   }
 
   /** Descriptors do not travel to where the tasks run, what they are made of does. */
