@@ -64,7 +64,7 @@ def refuse_used_descriptors(reader: CatalogReader, source: str) -> None:
     """Raises DEPENDENTS_EXIST while relations are read or written by messages of the descriptor source."""
     parts = ("key.descriptor.source", "value.descriptor.source")
     used = [r for r in reader.relations() if source in (r.properties.get(p) for p in parts)]
-    refuse_used_by_relations("descriptor source", source, used)
+    refuse_used_by_relations(reader, "descriptor source", source, used)
 
 
 def live(queries: Iterable[PersistentQuery]) -> list[PersistentQuery]:
