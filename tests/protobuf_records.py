@@ -303,6 +303,16 @@ BY_HAND: list[tuple[bytes, tuple[Any, ...] | None]] = [
 """Bytes of `PARTS` -> its row; None for what is no message."""
 
 
+ONLY_N = (Column("n", BIGINT), Column("p", StructType(fields=(Field("x", BIGINT),))))
+UNSEEN: list[tuple[bytes, tuple[Any, ...] | None]] = [
+    (b"\x08\x05\x12\x03\x12\x01\xff", (5, {"x": 0})),
+    (b"\x08\x05\x1a\x01\x80", (5, None)),
+    (b"\x08\x05\x22\x03\x0a\x01\xff", (5, None)),
+    (b"\x08\x05\x22\x05\x0a\x01", None),
+]
+"""Bytes of `PARTS` that are wrong where `ONLY_N` does not look -> its row."""
+
+
 def keys_of_maps() -> st.SearchStrategy[DataType]:
     return st.sampled_from([VARCHAR, BOOLEAN, TINYINT, SMALLINT, INTEGER, BIGINT])
 

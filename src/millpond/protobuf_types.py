@@ -37,6 +37,8 @@ from millpond.types import (
 
 WELL_KNOWN = "google/protobuf/"
 """Files of this folder come with Protobuf itself; descriptor sets and registries leave them out."""
+OPTIONS_ALONE = "confluent/"
+"""Files of options for fields, which registries leave out, too; nothing of them is needed."""
 TIMESTAMP_MESSAGE = "google.protobuf.Timestamp"
 WRAPPERS = frozenset(
     f"google.protobuf.{name}Value"
@@ -191,7 +193,9 @@ def _pool(content: bytes, variant: Variant) -> DescriptorPool:
 
 def well_known(name: str) -> FileDescriptorProto:
     """A file that comes with Protobuf. Raises UnreadableSchemaError."""
-    found = FileDescriptorProto()
+    found = FileDescriptorProto(name=name)
+    if name.startswith(OPTIONS_ALONE):
+        return found
     if name.startswith(WELL_KNOWN):
         module = name.removesuffix(".proto").replace("/", ".") + "_pb2"
         try:

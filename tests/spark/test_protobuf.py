@@ -92,6 +92,11 @@ def test_pieces_repetitions_and_strays_are_read_as_protobuf_says(spark: SparkSes
     assert needed == [row and [row[1]] for row in rows]
 
 
+def test_what_no_column_asks_for_is_passed_over_unseen(spark: SparkSession) -> None:
+    rows = [row and [listed(c.type, v) for c, v in zip(pb.ONLY_N, row, strict=True)] for _, row in pb.UNSEEN]
+    assert java_rows(spark, by_message(pb.message(pb.PARTS)), pb.ONLY_N, [data for data, _ in pb.UNSEEN]) == rows
+
+
 def test_writers_with_fewer_more_and_other_fields_are_read(spark: SparkSession, registry: FakeRegistry) -> None:
     records = [pb.framed(registry.add_protobuf(file), pb.written(file, value)) for file, value, _ in pb.EVOLVED]
     assert java_rows(spark, by_registry(registry), pb.NOW, records) == [list(row) for _, _, row in pb.EVOLVED]

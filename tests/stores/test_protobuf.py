@@ -100,6 +100,15 @@ def test_pieces_repetitions_and_strays_are_read_as_protobuf_says(data: bytes, ro
         assert read(pb.PARTS, pb.PARTS_COLUMNS, data) == row
 
 
+@pytest.mark.parametrize(("data", "row"), pb.UNSEEN, ids=[d.hex() for d, _ in pb.UNSEEN])
+def test_what_no_column_asks_for_is_passed_over_unseen(data: bytes, row: tuple[Any, ...] | None) -> None:
+    if row is None:
+        with pytest.raises(UndecodableError):
+            read(pb.PARTS, pb.ONLY_N, data)
+    else:
+        assert read(pb.PARTS, pb.ONLY_N, data) == row
+
+
 @settings(max_examples=25, deadline=None)
 @given(table=pb.tables)
 def test_rows_are_written_as_their_file_says_and_read_back(table: Any) -> None:
@@ -167,6 +176,8 @@ def odd(change: str) -> Message:
             row.field[1].type, row.field[1].type_name = FieldDescriptorProto.TYPE_MESSAGE, ".shop.Row"
         case "import":
             file.dependency.append("shop/other.proto")
+        case "options":
+            file.dependency.append("confluent/meta.proto")
         case "none":
             row.ClearField("field")
     return pb.message(file)
@@ -185,6 +196,10 @@ def odd(change: str) -> Message:
 def test_a_message_that_stands_for_no_columns_says_why(change: str, reason: str) -> None:
     with pytest.raises(UnreadableSchemaError, match=reason):
         columns_of(odd(change))
+
+
+def test_files_of_options_may_be_missing() -> None:
+    assert columns_of(odd("options")) == (Column("id", BIGINT), Column("more", VARCHAR))
 
 
 def test_what_is_no_descriptor_set_is_refused_and_messages_in_messages_are_found() -> None:

@@ -34,6 +34,7 @@ from millpond.protobuf_types import (
 )
 from millpond.stores.formats import temporal
 from millpond.stores.formats.numbers import fitted, narrowed, parse_decimal, single
+from millpond.stores.formats.protobuf_needed import needed_of
 from millpond.stores.formats.undecodable import UndecodableError, not_a
 from millpond.types import ArrayType, Column, DataType, DecimalType, MapType, StructType
 
@@ -47,8 +48,9 @@ NANOS = 1_000_000_000
 
 def protobuf_decoder(message: Message, columns: Sequence[Column]) -> Callable[[bytes], tuple[Any, ...]]:
     """Messages -> rows of `columns`; it raises UndecodableError. Raises UnreadableSchemaError."""
-    made = GetMessageClass(described(message, Variant.READ))
-    row = _members(described(message), [(c.name, c.type) for c in columns])
+    members = [(c.name, c.type) for c in columns]
+    made = GetMessageClass(described(needed_of(message, members), Variant.READ))
+    row = _members(described(message), members)
 
     def decode(data: bytes) -> tuple[Any, ...]:
         found = made()
