@@ -174,7 +174,7 @@ REFUSED = [
     ("CREATE ENTITY n WITH ('topic.partitions' = 1, 'kafka.partitions' = 1)", "DUPLICATE_PROPERTY"),
     ("UPDATE ENTITY n WITH ('topic.partitions' = 1)", "ENTITY_NOT_FOUND"),
     ("UPDATE ENTITY clicks WITH ('topic.replicas' = 2)", "UNSUPPORTED"),
-    ("UPDATE ENTITY clicks WITH ('value.descriptor.name' = 'x')", "UNSUPPORTED"),
+    ("UPDATE ENTITY clicks WITH ('value.descriptor.name' = 'x')", "DESCRIPTOR_NOT_FOUND"),
     ("DROP ENTITY clicks", "DEPENDENTS_EXIST"),
     ("DROP ENTITY n", "ENTITY_NOT_FOUND"),
     ("INSERT INTO ENTITY clicks VALUE('{}') WITH ('kye' = '1')", "UNKNOWN_PROPERTY"),

@@ -185,6 +185,36 @@ async def test_a_relations_message_is_found_in_the_sources_and_keeps_its_source(
     assert [r.value for r in written] == [b"\x08\x05\x12\x01a", b""]
 
 
+async def test_an_entitys_message_is_that_of_the_relations_on_it(world: EngineWorld) -> None:
+    files = {"shop.desc": pb.serialized([pb.file(("id", 1, "int64"))])}
+    await world.ask("CREATE DESCRIPTOR_SOURCE d WITH ('file' = '@shop.desc')", attachments=files)
+    await world.ask("CREATE ENTITY orders WITH ('topic.partitions' = 2, 'value.descriptor.name' = 'Row')")
+    await world.ask("UPDATE ENTITY orders WITH ('key.descriptor.name' = 'shop.Point')")
+    assert (await world.rows("DESCRIBE ENTITY orders"))[0][2:6] == (2, 1, "shop.Point", "shop.Row")
+    await world.ask("CREATE STREAM orders WITH ('value.format' = 'protobuf')")
+    assert world.relation("orders").descriptor("value") == ("d", "shop.Row")
+    assert world.relation("orders").descriptor("key") is None
+    await world.ask("CREATE ENTITY other WITH ('value.descriptor.name' = 'shop.Row')")
+    await world.ask("CREATE STREAM copy WITH ('topic' = 'other') AS SELECT id FROM orders")
+    assert world.relation("copy").descriptor("value") == ("d", "shop.Row")
+    await world.ask(f"TERMINATE QUERY {world.catalog.queries()[0].id}; DROP STREAM copy")
+    await world.ask("UPDATE ENTITY orders WITH ('key.descriptor.name' = '')")
+    assert (await world.rows("DESCRIBE ENTITY orders"))[0][4:6] == (None, "shop.Row")
+    await world.ask("DROP ENTITY other; CREATE ENTITY other")
+    assert (await world.rows("DESCRIBE ENTITY other"))[0][4:6] == (None, None)
+
+
+async def test_a_descriptor_source_stays_while_an_entity_is_of_its_messages(world: EngineWorld) -> None:
+    files = {"shop.desc": pb.serialized([pb.file(("id", 1, "int64"))])}
+    await world.ask("CREATE DESCRIPTOR_SOURCE d WITH ('file' = '@shop.desc')", attachments=files)
+    await world.ask("CREATE ENTITY orders WITH ('value.descriptor.name' = 'Row')")
+    used = await error_of(world, "DROP DESCRIPTOR_SOURCE d")
+    assert used.name == "DEPENDENTS_EXIST"
+    first = used.hint.partition("In this order: ")[2]
+    await world.ask(first)
+    await world.ask("DROP DESCRIPTOR_SOURCE d")
+
+
 SHOWING = [
     "LIST STORES",
     "DESCRIBE STORE s",

@@ -11,6 +11,7 @@ CREATE STREAM partitioned (id BIGINT) WITH ('topic' = 't', 'value.format' = 'jso
 CREATE CHANGELOG users (userid VARCHAR, name VARCHAR, PRIMARY KEY (userid)) WITH ('topic' = 'users', 'value.format' = 'json', 'enable.upsert.mode' = TRUE)
 CREATE CHANGELOG "db"."s"."scores" ("a" VARCHAR, "b" INTEGER, "c" DOUBLE, PRIMARY KEY ("a", "b")) WITH ('topic' = 'scores')
 CREATE CHANGELOG users WITH ('topic' = 'users', 'value.format' = 'PROTOBUF')
+UPDATE ENTITY orders WITH ('value.descriptor.name' = 'shop.Order', 'key.descriptor.name' = '')
 CREATE STREAM orders WITH ('value.format' = 'protobuf', 'value.descriptor.name' = 'shop.Order', 'key.format' = 'protobuf', 'key.descriptor.name' = 'shop.Key', 'key.type' = 'STRUCT<id BIGINT>')
 -- persistent queries
 CREATE MATERIALIZED VIEW url_visits AS SELECT url, COUNT(*) AS visits FROM clicks GROUP BY url

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from millpond.catalog.model import (
     Database,
     DescriptorSource,
+    EntityDescriptor,
     Index,
     PersistentQuery,
     Relation,
@@ -61,6 +62,12 @@ class CurrentReader(CatalogReader, ABC):
 
     def descriptor_source(self, name: str) -> DescriptorSource | None:
         return self.snapshot.descriptor_source(name)
+
+    def entity_descriptors(self) -> Sequence[EntityDescriptor]:
+        return self.snapshot.entity_descriptors()
+
+    def entity_descriptor(self, store: str, topic: str, part: str) -> EntityDescriptor | None:
+        return self.snapshot.entity_descriptor(store, topic, part)
 
     def relations(self, database: str | None = None, schema: str | None = None) -> Sequence[Relation]:
         return self.snapshot.relations(database, schema)

@@ -61,10 +61,14 @@ def refuse_used_registry(reader: CatalogReader, registry: str) -> None:
 
 
 def refuse_used_descriptors(reader: CatalogReader, source: str) -> None:
-    """Raises DEPENDENTS_EXIST while relations are read or written by messages of the descriptor source."""
+    """Raises DEPENDENTS_EXIST while relations or entities are of messages of the descriptor source."""
     parts = ("key.descriptor.source", "value.descriptor.source")
     used = [r for r in reader.relations() if source in (r.properties.get(p) for p in parts)]
     refuse_used_by_relations(reader, "descriptor source", source, used)
+    entities = [d for d in reader.entity_descriptors() if d.source == source]
+    shown = [f"entity '{d.topic}' of store '{d.store}'" for d in entities]
+    forget = "UPDATE ENTITY \"{0.topic}\" IN STORE \"{0.store}\" WITH ('{0.part}.descriptor.name' = '');"
+    _refuse("descriptor source", source, shown, [forget.format(d) for d in entities])
 
 
 def live(queries: Iterable[PersistentQuery]) -> list[PersistentQuery]:

@@ -48,6 +48,7 @@ LOADERS: dict[str, Callable[[Connection], Any]] = {
     "stores": _rows(tables.stores, rows.read_store, "name"),
     "schema_registries": _rows(tables.schema_registries, rows.read_registry, "name"),
     "descriptor_sources": _rows(tables.descriptor_sources, rows.read_descriptor_source, "name"),
+    "entity_descriptors": _rows(tables.entity_descriptors, rows.read_entity_descriptor, "store", "topic", "part"),
     "relations": _rows(tables.relations, rows.read_relation, "database", "schema", "name"),
     "queries": _rows(tables.queries, rows.read_query, "created_at", "id"),
     "indexes": _rows(tables.indexes, rows.read_index, "relation", "name"),

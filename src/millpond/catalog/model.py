@@ -81,6 +81,19 @@ class DescriptorSource:
 
 
 @dataclass(frozen=True, slots=True)
+class EntityDescriptor:
+    """The Protobuf message that the keys or values of an entity are."""
+
+    store: str
+    topic: str
+    part: str
+    """key or value."""
+    source: str
+    message: str
+    """Its full name."""
+
+
+@dataclass(frozen=True, slots=True)
 class Store:
     """A place where entities live. `properties` hold no secret; secrets are read by
     `Catalog.store_secrets`."""

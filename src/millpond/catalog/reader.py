@@ -8,6 +8,7 @@ from typing import Protocol
 from millpond.catalog.model import (
     Database,
     DescriptorSource,
+    EntityDescriptor,
     Index,
     PersistentQuery,
     Relation,
@@ -49,6 +50,10 @@ class CatalogReader(Protocol):
     def descriptor_sources(self) -> Sequence[DescriptorSource]: ...
 
     def descriptor_source(self, name: str) -> DescriptorSource | None: ...
+
+    def entity_descriptors(self) -> Sequence[EntityDescriptor]: ...
+
+    def entity_descriptor(self, store: str, topic: str, part: str) -> EntityDescriptor | None: ...
 
     def relations(self, database: str | None = None, schema: str | None = None) -> Sequence[Relation]: ...
 

@@ -13,6 +13,7 @@ from sqlalchemy import RowMapping
 from millpond.catalog.model import (
     Database,
     DescriptorSource,
+    EntityDescriptor,
     Index,
     PersistentQuery,
     QueryState,
@@ -107,6 +108,10 @@ def read_registry(row: RowMapping) -> SchemaRegistry:
 
 def read_descriptor_source(row: RowMapping) -> DescriptorSource:
     return DescriptorSource(**row)
+
+
+def read_entity_descriptor(row: RowMapping) -> EntityDescriptor:
+    return EntityDescriptor(**row)
 
 
 def read_relation(row: RowMapping) -> Relation:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from millpond.catalog.model import (
     Database,
     DescriptorSource,
+    EntityDescriptor,
     Index,
     PersistentQuery,
     QueryState,
@@ -39,6 +40,7 @@ class Contents:
     stores: tuple[Store, ...] = ()
     schema_registries: tuple[SchemaRegistry, ...] = ()
     descriptor_sources: tuple[DescriptorSource, ...] = ()
+    entity_descriptors: tuple[EntityDescriptor, ...] = ()
     relations: tuple[Relation, ...] = ()
     queries: tuple[PersistentQuery, ...] = ()
     indexes: tuple[Index, ...] = ()
@@ -72,6 +74,7 @@ class Snapshot(CatalogReader):
         self._stores = _keyed(c.stores, lambda s: s.name)
         self._registries = _keyed(c.schema_registries, lambda r: r.name)
         self._descriptor_sources = _keyed(c.descriptor_sources, lambda d: d.name)
+        self._entity_descriptors = _keyed(c.entity_descriptors, lambda d: (d.store, d.topic, d.part))
         self._relations = _keyed(c.relations, lambda r: (r.database, r.schema, r.name))
         self._relations_by_id = _keyed(c.relations, lambda r: r.id)
         self._on_topic = _grouped(((r.store, r.topic), r) for r in c.relations)
@@ -115,6 +118,12 @@ class Snapshot(CatalogReader):
 
     def descriptor_source(self, name: str) -> DescriptorSource | None:
         return self._descriptor_sources.get(name)
+
+    def entity_descriptors(self) -> Sequence[EntityDescriptor]:
+        return self.contents.entity_descriptors
+
+    def entity_descriptor(self, store: str, topic: str, part: str) -> EntityDescriptor | None:
+        return self._entity_descriptors.get((store, topic, part))
 
     def relations(self, database: str | None = None, schema: str | None = None) -> Sequence[Relation]:
         found = self.contents.relations

@@ -6,17 +6,30 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from sqlalchemy import Engine, Table, delete, insert, select, update
+from sqlalchemy import ColumnElement, Engine, Table, and_, delete, insert, select, update
 
 from millpond.catalog import rows, tables
 from millpond.catalog.dependents import refuse_used_descriptors, refuse_used_registry, refuse_used_store
 from millpond.catalog.lookup import existing_descriptor_source, existing_registry, existing_store
-from millpond.catalog.model import DescriptorSource, PersistentQuery, Relation, SchemaRegistry, Secrets, Store
+from millpond.catalog.model import (
+    DescriptorSource,
+    EntityDescriptor,
+    PersistentQuery,
+    Relation,
+    SchemaRegistry,
+    Secrets,
+    Store,
+)
 from millpond.catalog.secret_box import SecretBox
 from millpond.catalog.transactions import TransactionalReader
 from millpond.errors import MillpondError
 
 Dated = TypeVar("Dated", Store, Relation, PersistentQuery, SchemaRegistry, DescriptorSource)
+
+
+def _of_entity(store: str, topic: str, part: str) -> ColumnElement[bool]:
+    c = tables.entity_descriptors.c
+    return and_(c.store == store, c.topic == topic, c.part == part)
 
 
 class StoreCatalog(TransactionalReader):
@@ -56,6 +69,7 @@ class StoreCatalog(TransactionalReader):
             existing_store(self, name)
             refuse_used_store(self, name)
             self._seal(tables.store_secrets, name, {})
+            self._forget_descriptors(tables.entity_descriptors.c.store == name)
             connection.execute(delete(tables.stores).where(tables.stores.c.name == name))
 
     def store_secrets(self, name: str) -> Secrets:
@@ -128,6 +142,25 @@ class StoreCatalog(TransactionalReader):
         with self._connected() as connection:
             content: bytes = connection.execute(select(table.c.content).where(table.c.source == name)).scalar_one()
         return content
+
+    # --- what messages entities are ---
+
+    def set_entity_descriptor(self, descriptor: EntityDescriptor) -> None:
+        """Instead of the one that the entity has. Raises STORE_NOT_FOUND, DESCRIPTOR_SOURCE_NOT_FOUND."""
+        existing_store(self, descriptor.store)
+        existing_descriptor_source(self, descriptor.source)
+        with self._writing("entity_descriptors") as connection:
+            self._forget_descriptors(_of_entity(descriptor.store, descriptor.topic, descriptor.part))
+            connection.execute(insert(tables.entity_descriptors).values(rows.plain_row(descriptor)))
+
+    def drop_entity_descriptor(self, store: str, topic: str, part: str) -> None:
+        """No error if there is none."""
+        with self._writing("entity_descriptors"):
+            self._forget_descriptors(_of_entity(store, topic, part))
+
+    def _forget_descriptors(self, where: ColumnElement[bool]) -> None:
+        with self._writing("entity_descriptors") as connection:
+            connection.execute(delete(tables.entity_descriptors).where(where))
 
     # --- all of them ---
 

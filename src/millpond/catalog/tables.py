@@ -105,6 +105,16 @@ descriptor_files = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
+entity_descriptors = Table(
+    "entity_descriptors",
+    metadata,
+    Column("store", Text, ForeignKey("stores.name"), primary_key=True),
+    _text("topic", primary_key=True),
+    _text("part", primary_key=True),
+    Column("source", Text, ForeignKey("descriptor_sources.name"), nullable=False),
+    _text("message"),
+)
+
 relations = Table(
     "relations",
     metadata,

@@ -23,7 +23,7 @@ from millpond.plan.expressions import Expr
 from millpond.plan.naming import Names, path_of
 from millpond.plan.nodes import Kind, Sink
 from millpond.plan.properties import QUERY, SINK, VIEW, read_properties
-from millpond.plan.protobuf import DescriptorLookup, check_protobuf, with_descriptors
+from millpond.plan.protobuf import DescriptorLookup, check_protobuf, with_descriptors, with_entity
 from millpond.plan.query import QueryPlan, plan_query
 from millpond.plan.relations import TopicLookup, created, derived_relation
 from millpond.plan.schemas import check_schemas, sink_schemas
@@ -48,7 +48,7 @@ def plan_create_as(
         given = _with_compacting_store(given, statement, names.reader)
     plan = plan_query(statement.query, names.reader, _starting(names.context, given))
     _check_kind(kind, plan, statement.name)
-    relation = derived_relation(kind, home, plan, given)
+    relation = with_entity(derived_relation(kind, home, plan, given), names.reader)
     sink = _sink(relation, plan, given, names.reader)
     query = _query(statement, statement.query, relation, plan, names)
     view = (BuildView(relation),) if kind is RelationKind.VIEW else ()

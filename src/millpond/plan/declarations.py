@@ -11,7 +11,7 @@ from millpond.errors import MillpondError
 from millpond.plan.delimited import check_delimited
 from millpond.plan.naming import Names, column_named, refuse_twice
 from millpond.plan.properties import RELATION, read_properties
-from millpond.plan.protobuf import DescriptorLookup, check_protobuf, with_descriptors
+from millpond.plan.protobuf import DescriptorLookup, check_protobuf, of_entity, with_descriptors
 from millpond.plan.relations import created, declared_relation
 from millpond.plan.schemas import ColumnLookup, check_schemas, inferred_columns
 from millpond.plan.sink_topics import declared_topic
@@ -32,6 +32,7 @@ def plan_create_relation(
     what = f"CREATE {statement.kind.upper()}"
     given = names.with_store(read_properties(statement.properties, RELATION, what, prefixes=True))
     given = with_descriptors(given, descriptors)
+    given = of_entity(given, given["store"], given.get("topic") or home.name.lower(), names.reader)
     _refuse_producer(given, what)
     _require_key(statement)
     columns = _columns(statement) or inferred_columns(home.name, given, lookup, descriptors)

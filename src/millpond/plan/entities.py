@@ -6,20 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from millpond.catalog.dependents import refuse_used_by_relations
-from millpond.catalog.model import Store
+from millpond.catalog.model import EntityDescriptor, Store
 from millpond.catalog.store_kinds import ENTITY_ALIASES, STORE_KINDS, TOPIC_SETTING
 from millpond.errors import MillpondError
 from millpond.plan.naming import Names
 from millpond.plan.properties import COUNT, TEXT, PropertyKind, read_property
+from millpond.plan.protobuf import DescriptorLookup
 from millpond.plan.relations import TopicLookup
 from millpond.plan.rows import entity_topic
-from millpond.plan.stages import AlterEntity, CreateEntity, Planned, RemoveEntity, Stage
+from millpond.plan.stages import AlterEntity, CreateEntity, DescribeEntity, Planned, RemoveEntity, Stage
 from millpond.sql import statements as st
 from millpond.suggestion import suggestion
 
+DESCRIPTORS = {"key.descriptor.name": "key", "value.descriptor.name": "value"}
 
-def plan_create_entity(statement: st.CreateEntity, names: Names, topics: TopicLookup) -> Planned:
-    """Raises STORE_NOT_FOUND, DUPLICATE_ENTITY, those of properties."""
+
+def plan_create_entity(
+    statement: st.CreateEntity, names: Names, topics: TopicLookup, descriptors: DescriptorLookup
+) -> Planned:
+    """Raises STORE_NOT_FOUND, DUPLICATE_ENTITY, DESCRIPTOR_NOT_FOUND, AMBIGUOUS_DESCRIPTOR, those of properties."""
     store, topic = names.store(statement.store), entity_topic(statement.entity)
     if topics(store.name, topic) is not None:
         if not statement.if_not_exists:
@@ -27,22 +32,28 @@ def plan_create_entity(statement: st.CreateEntity, names: Names, topics: TopicLo
             raise MillpondError("DUPLICATE_ENTITY", position=position, name=topic, store=store.name)
         return Planned((), "entity", topic, "CREATE", f"'{topic}' exists already, nothing was done", (topic,))
     given = _read(statement.properties, store, "CREATE ENTITY")
+    described = _descriptors(given, store.name, topic, descriptors)
     parts = STORE_KINDS[store.type].partitions
     stage = CreateEntity(store.name, topic, given.pop(parts, None), given.pop("topic.replicas", None), _settings(given))
-    return Planned((stage,), "entity", topic, "CREATE ENTITY", f"entity '{topic}' was created", (topic,))
+    return Planned((stage, *described), "entity", topic, "CREATE ENTITY", f"entity '{topic}' was created", (topic,))
 
 
-def plan_update_entity(statement: st.UpdateEntity, names: Names, topics: TopicLookup) -> Planned:
-    """Raises STORE_NOT_FOUND, ENTITY_NOT_FOUND, UNSUPPORTED for replicas, those of properties."""
+def plan_update_entity(
+    statement: st.UpdateEntity, names: Names, topics: TopicLookup, descriptors: DescriptorLookup
+) -> Planned:
+    """Raises STORE_NOT_FOUND, ENTITY_NOT_FOUND, UNSUPPORTED for replicas, DESCRIPTOR_NOT_FOUND, AMBIGUOUS_DESCRIPTOR,
+    those of properties."""
     store = names.store(statement.store)
     topic = known_entity(statement.entity, store, topics)
     given = _read(statement.properties, store, "UPDATE ENTITY")
     if "topic.replicas" in given:
         feature = "Changing the number of replicas"
         raise MillpondError("UNSUPPORTED", feature=feature, instead="Move the topic with the tools of its cluster.")
+    described = _descriptors(given, store.name, topic, descriptors)
     parts = STORE_KINDS[store.type].partitions
     stage = AlterEntity(store.name, topic, given.pop(parts, None), _settings(given))
-    return Planned((stage,), "entity", topic, "UPDATE ENTITY", f"entity '{topic}' was changed", (topic,))
+    changes = (stage,) if stage.partitions or stage.config else ()
+    return Planned((*changes, *described), "entity", topic, "UPDATE ENTITY", f"entity '{topic}' was changed", (topic,))
 
 
 def plan_drop_entity(
@@ -52,7 +63,20 @@ def plan_drop_entity(
     store = names.store(statement.store)
     topic = known_entity(statement.name, store, topics)
     refuse_used_by_relations(names.reader, "entity", topic, names.reader.relations_on_topic(store.name, topic))
-    return (RemoveEntity(store.name, topic),), (topic,)
+    described = [p for p in DESCRIPTORS.values() if names.reader.entity_descriptor(store.name, topic, p)]
+    forget = (DescribeEntity(store.name, topic, part, None) for part in described)
+    return (RemoveEntity(store.name, topic), *forget), (topic,)
+
+
+def _descriptors(given: dict[str, Any], store: str, topic: str, lookup: DescriptorLookup) -> tuple[DescribeEntity, ...]:
+    """Takes them out of `given`; an empty name takes an entity's descriptor away."""
+    stages = []
+    for name, part in DESCRIPTORS.items():
+        if name in given:
+            wanted = given.pop(name)
+            found = EntityDescriptor(store, topic, part, *lookup.find(wanted)) if wanted else None
+            stages.append(DescribeEntity(store, topic, part, found))
+    return tuple(stages)
 
 
 def known_entity(entity: st.Name, store: Store, topics: TopicLookup) -> str:
@@ -85,15 +109,13 @@ def _read(properties: st.Properties, store: Store, statement: str) -> dict[str, 
 def _known(store: Store) -> Mapping[str, PropertyKind]:
     kind = STORE_KINDS[store.type]
     replicas = {} if store.type == "KINESIS" else {"topic.replicas": COUNT}
-    return {kind.partitions: COUNT, **replicas}
+    descriptors = ["value.descriptor.name"] if store.type == "KINESIS" else list(DESCRIPTORS)
+    return {kind.partitions: COUNT, **replicas, **dict.fromkeys(descriptors, TEXT)}
 
 
 def _unknown(
     item: st.Property, key: str, known: Mapping[str, PropertyKind], store: Store, statement: str
 ) -> MillpondError:
-    if key in ("key.descriptor.name", "value.descriptor.name"):
-        instead = f"Name the message where the relation is made: CREATE STREAM ... WITH ('{key}' = ...)."
-        return MillpondError("UNSUPPORTED", position=item.position, feature=f"'{key}' of an entity", instead=instead)
     settings = "" if store.type == "KINESIS" else f", and '{TOPIC_SETTING}' with a setting of Kafka behind it"
     listed = f"A store of type {store.type} takes: {', '.join(known)}{settings}."
     return MillpondError(

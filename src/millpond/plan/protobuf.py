@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from millpond.catalog.lookup import existing_store
@@ -50,6 +51,26 @@ def with_descriptors(given: Mapping[str, Any], lookup: DescriptorLookup) -> dict
         if name is not None:
             found[f"{part}.descriptor.source"], found[f"{part}.descriptor.name"] = lookup.find(name)
     return found
+
+
+def of_entity(given: Mapping[str, Any], store: str, topic: str, reader: CatalogReader) -> dict[str, Any]:
+    """`given` with the messages of the entity, where it says Protobuf and names none itself."""
+    found = dict(given)
+    for part in PARTS:
+        known = reader.entity_descriptor(store, topic, part)
+        wanted = found.get(f"{part}.format") == "protobuf" and f"{part}.descriptor.name" not in found
+        if wanted and known is not None:
+            found |= {f"{part}.descriptor.name": known.message, f"{part}.descriptor.source": known.source}
+    return found
+
+
+def with_entity(relation: Relation, reader: CatalogReader) -> Relation:
+    """The relation with the messages of its entity, if its formats are inherited."""
+    formats = {"value.format": relation.value_format, "key.format": relation.key_format}
+    given = of_entity({**relation.properties, **formats}, relation.store, relation.topic, reader)
+    return replace(
+        relation, properties={**given, **{f: relation.properties[f] for f in formats if f in relation.properties}}
+    )
 
 
 def descriptor_of(source: Relation, part: str, record_format: str | None) -> dict[str, str]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from millpond.catalog.model import (
     DescriptorSource,
+    EntityDescriptor,
     Index,
     PersistentQuery,
     Relation,
@@ -220,6 +221,16 @@ class AddDescriptorSource(Stage):
 @dataclass(frozen=True, slots=True)
 class RemoveDescriptorSource(Stage):
     source: DescriptorSource
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeEntity(Stage):
+    """The message that an entity's keys or values (`part`) are from now on; None: none that is known."""
+
+    store: str
+    topic: str
+    part: str
+    descriptor: EntityDescriptor | None
 
 
 @dataclass(frozen=True, slots=True)

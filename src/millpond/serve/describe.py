@@ -143,12 +143,19 @@ def _store(request: Request) -> Rows:
 
 def _entity(request: Request) -> Rows:
     store, found = request.home().name, _topic(request)
-    return [(found.name, store, found.partitions, found.replicas, None, None, json.dumps(dict(found.config)))]
+    key, value = (_descriptor(request, found.name, part) for part in ("key", "value"))
+    return [(found.name, store, found.partitions, found.replicas, key, value, json.dumps(dict(found.config)))]
+
+
+def _descriptor(request: Request, topic: str, part: str) -> str | None:
+    """The full name of the message that an entity's keys or values are."""
+    found = request.reader.entity_descriptor(request.home().name, topic, part)
+    return None if found is None else found.message
 
 
 def _shards(request: Request) -> Rows:
     found = _topic(request)
-    return [(found.name, found.partitions, None)]
+    return [(found.name, found.partitions, _descriptor(request, found.name, "value"))]
 
 
 def _topic(request: Request) -> TopicDescription:

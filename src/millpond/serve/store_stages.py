@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from millpond.catalog.catalog import Catalog
-from millpond.catalog.model import Secrets
+from millpond.catalog.model import EntityDescriptor, Secrets
 from millpond.catalog.store_kinds import REGISTRY_KINDS, STORE_KINDS, check_needs
 from millpond.errors import MillpondError
 from millpond.plan import stages as sg
@@ -38,6 +38,7 @@ class StoreStages:
             sg.RegisterRegistry: self._register_registry,
             sg.ChangeRegistry: self._change_registry,
             sg.UnregisterRegistry: lambda stage, _: self.catalog.drop_registry(stage.registry.name),
+            sg.DescribeEntity: self._describe_entity,
             sg.AddDescriptorSource: self._add_descriptor_source,
             sg.RemoveDescriptorSource: lambda stage, _: self.catalog.drop_descriptor_source(stage.source.name),
         }
@@ -74,6 +75,17 @@ class StoreStages:
 
     def _alter_entity(self, stage: sg.AlterEntity, effects: Effects) -> None:
         self.log(stage.store).alter(stage.topic, stage.partitions, dict(stage.config))
+
+    def _describe_entity(self, stage: sg.DescribeEntity, effects: Effects) -> None:
+        before = self.catalog.entity_descriptor(stage.store, stage.topic, stage.part)
+        self._set_descriptor(stage, stage.descriptor)
+        effects.undo.append(lambda: self._set_descriptor(stage, before))
+
+    def _set_descriptor(self, stage: sg.DescribeEntity, descriptor: EntityDescriptor | None) -> None:
+        if descriptor is None:
+            self.catalog.drop_entity_descriptor(stage.store, stage.topic, stage.part)
+        else:
+            self.catalog.set_entity_descriptor(descriptor)
 
     # --- schema registries and descriptor sources ---
 
