@@ -12,6 +12,7 @@ from tests.house.source import Module, imported, modules
 LAYERS = (
     ("types", "errors", "suggestion", "clock"),
     ("type_text", "avro_types", "config", "dialects", "jvm", "datadir"),
+    ("protobuf_types", "protobuf_files"),
     ("catalog", "sql"),
     ("plan",),
     ("stores",),
