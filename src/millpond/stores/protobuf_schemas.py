@@ -20,6 +20,7 @@ from millpond.protobuf_files import descriptor_set, new_file, with_columns
 from millpond.protobuf_types import Message, columns_of
 from millpond.stores.formats.framing import FIRST_MESSAGE, framed_message, message_path, schema_id_of
 from millpond.stores.formats.protobuf_reader import protobuf_decoder
+from millpond.stores.formats.protobuf_text import protobuf_from_text, protobuf_printer
 from millpond.stores.formats.protobuf_writer import check_writable, protobuf_encoder
 from millpond.stores.formats.undecodable import UndecodableError
 from millpond.stores.registry import RegistryClient, SerializedSchema
@@ -119,6 +120,32 @@ class ProtobufSchemas:
             raise MillpondError("SUBJECT_NOT_FOUND", subject=subject, name=self.client.access.name)
         with _naming(subject):
             return columns_of(_parsed(latest).message(FIRST_MESSAGE))
+
+    def printed(self, data: bytes) -> str | None:
+        """A framed message as JSON; None if it is none of a schema that the registry has. Raises REGISTRY_*."""
+        file = self._file(schema_id_of(data))
+        if isinstance(file, _Absent):
+            return None
+        try:
+            path, start = message_path(data)
+            return protobuf_printer(file.message(path))(data[start:])
+        except (UndecodableError, UnreadableSchemaError):
+            return None
+
+    def from_text(self, subject: str, text: str) -> bytes | None:
+        """JSON text -> framed message by the newest schema of the subject; None if there is no such subject.
+
+        Raises VALUE_NOT_OF_SCHEMA, SCHEMA_NOT_READABLE, REGISTRY_*.
+        """
+        latest = self._latest(subject)
+        if latest is None:
+            return None
+        with _naming(subject):
+            read = protobuf_from_text(_parsed(latest).message(FIRST_MESSAGE))
+        try:
+            return framed_message(latest.id, read(text))
+        except UndecodableError as error:
+            raise MillpondError("VALUE_NOT_OF_SCHEMA", subject=subject, reason=str(error)) from None
 
     def unknown(self, ids: Iterable[int]) -> set[int]:
         """Those that would have to be asked for."""

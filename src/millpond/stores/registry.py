@@ -77,6 +77,8 @@ class SerializedSchema:
     references: tuple[Mapping[str, Any], ...] = ()
     imports: tuple[tuple[str, SerializedSchema], ...] = ()
     """The files that `references` name, by the names under which they are imported."""
+    id: int = 0
+    """That of the newest schema of a subject, if it was asked for."""
 
 
 class RegistryClient:
@@ -119,7 +121,8 @@ class RegistryClient:
         if found.get("schemaType") != "PROTOBUF":
             raise UnreadableSchemaError("it is not of type PROTOBUF")
         files = [self._referred(reference) for reference in found.get("references") or ()]
-        return SerializedSchema(found["schema"], tuple(found.get("references") or ()), tuple(files))
+        references = tuple(found.get("references") or ())
+        return SerializedSchema(found["schema"], references, tuple(files), int(found.get("id", 0)))
 
     def _referred(self, reference: Mapping[str, Any]) -> tuple[str, SerializedSchema]:
         subject = quote(reference["subject"], safe="")

@@ -97,7 +97,7 @@ class Schemas:
         schema_id = schema_id_of(data)
         text = self._text(schema_id)
         if isinstance(text, _Absent):
-            return None
+            return self.protobuf.printed(data)
         try:
             show = self._printers.get(schema_id) or self._printers.setdefault(schema_id, avro_printer(text))
             return show(data)
@@ -105,11 +105,16 @@ class Schemas:
             return None
 
     def from_text(self, subject: str, text: str) -> bytes | None:
-        """JSON text -> framed Avro by the newest schema of the subject; None if there is no such subject.
+        """JSON text -> a framed record by the newest schema of the subject; None if there is no such subject.
 
         Raises VALUE_NOT_OF_SCHEMA, SCHEMA_NOT_READABLE, SCHEMA_NOT_AVRO, REGISTRY_*.
         """
-        found = self.client.latest(subject)
+        try:
+            found = self.client.latest(subject)
+        except MillpondError as error:
+            if error.name != "SCHEMA_NOT_AVRO":
+                raise
+            return self.protobuf.from_text(subject, text)
         if found is None:
             return None
         try:
@@ -169,6 +174,7 @@ class Schemas:
             if error.name != "SCHEMA_NOT_AVRO":
                 raise
             text, reason = None, str(error)
+            self.protobuf.fetch([schema_id])
         return _Absent(reason, self.clock() + ASK_AGAIN_SECONDS) if text is None else text
 
     def _record_name(self, subject: str) -> str:

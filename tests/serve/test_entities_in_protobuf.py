@@ -1,0 +1,40 @@
+"""PRINT ENTITY and INSERT INTO ENTITY over a topic whose schemas are of Protobuf."""
+
+from __future__ import annotations
+
+import pytest
+
+from millpond.errors import MillpondError
+from millpond.stores.protocol import NewRecord
+from tests import protobuf_records as pb
+from tests.schema_registry import FakeRegistry
+from tests.serve.engine_world import EngineWorld
+from tests.serve.test_entities_in_avro import printed, registry, shop
+
+__all__ = ["registry", "shop"]
+
+ORDER = pb.file(("id", 1, "int64"), ("user_name", 2, "string"), ("at", 3, "Timestamp"))
+TEXT = '{"id":"5","user_name":"\u00e9","at":"1970-01-01T00:00:01Z"}'
+VALUE = b"\x08\x05\x12\x02\xc3\xa9\x1a\x02\x08\x01"
+
+
+async def test_messages_are_printed_as_protobufs_json_and_what_is_none_as_text(
+    shop: EngineWorld, registry: FakeRegistry
+) -> None:
+    schema_id = registry.add_protobuf(ORDER, "orders-value")
+    records = [pb.framed(schema_id, VALUE), pb.framed(schema_id, b"\x07", b"\x02\x02"), pb.framed(schema_id, b"\x08")]
+    shop.log.produce("orders", [NewRecord(None, data) for data in records])
+    assert await printed(shop, 3) == [[None, TEXT], [None, "\0\0\0\0\1\2\2\7"], [None, "\0\0\0\0\1\0\x08"]]
+
+
+async def test_text_is_written_as_the_first_message_of_the_newest_schema(
+    shop: EngineWorld, registry: FakeRegistry
+) -> None:
+    schema_id = registry.add_protobuf(ORDER, "orders-value")
+    await shop.ask(f"INSERT INTO ENTITY orders VALUE('{TEXT}')")
+    (record,) = shop.log.read("orders", {0: 0}).poll(10, 0)
+    assert record.value == pb.framed(schema_id, VALUE)
+    with pytest.raises(MillpondError) as caught:
+        await shop.ask("INSERT INTO ENTITY orders VALUE('{\"nope\": 1}')")
+    assert caught.value.name == "VALUE_NOT_OF_SCHEMA"
+    assert "nope" in str(caught.value)
