@@ -7,19 +7,32 @@ from dataclasses import replace
 
 import pytest
 
-from millpond.catalog.model import SchemaRegistry
+from millpond.catalog.model import Relation, SchemaRegistry
 from millpond.errors import MillpondError
 from millpond.plan import stages as sg
 from millpond.plan.planner import Planner
 from millpond.sql.parser import parse
-from millpond.types import BIGINT, VARCHAR, Column
+from millpond.types import BIGINT, VARCHAR, Column, Field, StructType
 from tests.catalog.examples import KAFKA
 from tests.plan.planning import Session, stage_of, stages_of
 
 SCHEMAS = {
     ("orders", "value"): (Column("id", BIGINT), Column("Item", VARCHAR)),
+    ("orders", "key"): (Column("id", BIGINT), Column("shopId", VARCHAR)),
+    ("users", "value"): (Column("name", VARCHAR), Column("id", BIGINT)),
+    ("users", "key"): (Column("id", BIGINT),),
+    ("plain", "value"): (Column("id", BIGINT),),
     ("odd", "value"): (Column("_hidden", BIGINT),),
+    ("oddly", "value"): (Column("id", BIGINT),),
+    ("oddly", "key"): (Column("_hidden", BIGINT),),
 }
+AVRO = "'value.format' = 'avro', 'key.format' = 'avro'"
+
+
+def lookup(_: str, topic: str, part: str, form: str) -> tuple[Column, ...]:
+    if (topic, part) not in SCHEMAS:
+        raise MillpondError("SUBJECT_NOT_FOUND", subject=f"{topic}-{part}", name="sr")
+    return SCHEMAS[topic, part]
 
 
 @pytest.fixture
@@ -34,10 +47,7 @@ def session() -> Session:
 def plan(session: Session, sql: str) -> sg.Planned:
     """With a registry that knows `SCHEMAS`."""
     (statement,) = parse(sql)
-    planner = Planner(
-        session.catalog, session.context, lambda *_: None, columns=lambda _, topic, part, form: SCHEMAS[topic, part]
-    )
-    return planner.plan(statement)
+    return Planner(session.catalog, session.context, lambda *_: None, columns=lookup).plan(statement)
 
 
 def test_a_stream_without_columns_has_those_of_its_topics_schema(session: Session) -> None:
@@ -47,12 +57,43 @@ def test_a_stream_without_columns_has_those_of_its_topics_schema(session: Sessio
     assert stage_of(plan(session, "CREATE STREAM Orders WITH ('value.format' = 'AVRO')"), sg.RegisterRelation)
 
 
+def relation(session: Session, sql: str) -> Relation:
+    return stage_of(plan(session, sql), sg.RegisterRelation).relation
+
+
+def test_a_changelog_without_columns_has_the_primary_key_of_its_keys_schema(session: Session) -> None:
+    users = relation(session, f"CREATE CHANGELOG users WITH ({AVRO})")
+    assert (users.columns, users.primary_key, users.key_columns) == (SCHEMAS["users", "value"], ("id",), ("id",))
+    assert users.key_type == StructType(fields=(Field("id", BIGINT),))
+    assert users.excluded_columns == ()
+
+
+def test_what_only_the_key_has_is_a_column_that_the_value_does_not_carry(session: Session) -> None:
+    orders = relation(session, f"CREATE CHANGELOG o WITH ('topic' = 'orders', {AVRO})")
+    assert [c.name for c in orders.columns] == ["shopId", "id", "Item"]
+    assert orders.primary_key == ("id", "shopId")
+    assert orders.excluded_columns == ("shopId",)
+
+
+def test_a_stream_without_columns_has_the_key_type_of_its_keys_schema(session: Session) -> None:
+    orders = relation(session, f"CREATE STREAM o WITH ('topic' = 'orders', {AVRO})")
+    assert orders.columns == SCHEMAS["orders", "value"]
+    assert orders.key_type == StructType(fields=(Field("id", BIGINT), Field("shopId", VARCHAR)))
+    named = relation(session, f"CREATE STREAM p WITH ('topic' = 'plain', {AVRO}, 'key.type' = 'VARCHAR')")
+    assert named.key_type == VARCHAR
+
+
 @pytest.mark.parametrize(
     ("sql", "error"),
     [
         ("CREATE STREAM s WITH ('topic' = 'odd', 'value.format' = 'avro')", "RESERVED_NAME"),
         ("CREATE STREAM s WITH ('topic' = 'orders', 'value.format' = 'json')", "UNSUPPORTED"),
         ("CREATE CHANGELOG s WITH ('topic' = 'orders', 'value.format' = 'avro')", "BAD_KEY"),
+        (f"CREATE CHANGELOG s WITH ('topic' = 'plain', {AVRO})", "SUBJECT_NOT_FOUND"),
+        (f"CREATE STREAM s WITH ('topic' = 'plain', {AVRO})", "SUBJECT_NOT_FOUND"),
+        (f"CREATE CHANGELOG s WITH ('topic' = 'orders', {AVRO}, 'key.type' = 'BIGINT')", "BAD_KEY"),
+        (f"CREATE CHANGELOG s WITH ('topic' = 'oddly', {AVRO})", "RESERVED_NAME"),
+        (f"CREATE CHANGELOG s (id BIGINT) WITH ({AVRO})", "BAD_KEY"),
         ("CREATE STREAM s (\"no name\" BIGINT) WITH ('value.format' = 'avro')", "NO_AVRO_FORM"),
         ("CREATE STREAM s (m MAP<BIGINT, BIGINT>) WITH ('value.format' = 'avro')", "NO_AVRO_FORM"),
     ],

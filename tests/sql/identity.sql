@@ -207,3 +207,4 @@ CREATE STREAM pageviews_kafka WITH ('store' = 'kafka_store', 'topic.partitions' 
 CREATE STREAM pageviews_kinesis WITH ('store' = 'kinesis_store', 'topic.shards' = 2) AS SELECT * FROM pageviews_kafka
 CREATE STREAM orders (id BIGINT, item VARCHAR, price DECIMAL(9, 2)) WITH ('value.format' = 'delimited', 'value.delimiter' = 'TAB')
 CREATE STREAM piped WITH ('value.format' = 'delimited', 'value.delimiter' = '|', 'key.format' = 'delimited', 'key.delimiter' = 'SPACE', 'key.columns' = 'a,b') AS SELECT a, b, c FROM s
+CREATE CHANGELOG customers WITH ('topic' = 'customers', 'value.format' = 'avro', 'key.format' = 'avro')

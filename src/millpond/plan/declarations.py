@@ -13,7 +13,7 @@ from millpond.plan.naming import Names, column_named, refuse_twice
 from millpond.plan.properties import RELATION, read_properties
 from millpond.plan.protobuf import DescriptorLookup, check_protobuf, of_entity, with_descriptors
 from millpond.plan.relations import created, declared_relation
-from millpond.plan.schemas import ColumnLookup, check_schemas, inferred_columns
+from millpond.plan.schemas import ColumnLookup, check_schemas, inferred
 from millpond.plan.sink_topics import declared_topic
 from millpond.plan.stages import Planned, RegisterRelation
 from millpond.sql import statements as st
@@ -24,7 +24,7 @@ def plan_create_relation(
     statement: st.CreateRelation, names: Names, lookup: ColumnLookup, descriptors: DescriptorLookup
 ) -> Planned:
     """The topic, then the relation. Raises DUPLICATE_RELATION, DUPLICATE_COLUMN, RESERVED_NAME, BAD_KEY, those of
-    properties and of `inferred_columns`."""
+    properties and of `inferred`."""
     home = names.home(statement.name)
     taken = names.taken(home, statement)
     if taken:
@@ -35,10 +35,13 @@ def plan_create_relation(
     given = of_entity(given, given["store"], given.get("topic") or home.name.lower(), names.reader)
     _refuse_producer(given, what)
     _require_key(statement)
-    columns = _columns(statement) or inferred_columns(home.name, given, lookup, descriptors)
+    kind, columns = RelationKind(statement.kind), _columns(statement)
     key = tuple(column_named(columns, i, home.name) for i in statement.primary_key)
     refuse_twice(statement.primary_key, key)
-    relation = declared_relation(RelationKind(statement.kind), home, columns, key, given)
+    if not columns:
+        found = inferred(kind, home.name, given, lookup, descriptors)
+        columns, key, given = found.columns, found.primary_key, dict(found.given)
+    relation = declared_relation(kind, home, columns, key, given)
     check_delimited(relation)
     check_schemas(relation, names.reader)
     check_protobuf(relation, names.reader, descriptors, written=False)
@@ -58,7 +61,7 @@ def _columns(statement: st.CreateRelation) -> tuple[Column, ...]:
 
 
 def _require_key(statement: st.CreateRelation) -> None:
-    if statement.kind == "changelog" and not statement.primary_key:
+    if statement.kind == "changelog" and statement.columns and not statement.primary_key:
         raise MillpondError(
             "BAD_KEY",
             name=statement.name.parts[-1].text,
