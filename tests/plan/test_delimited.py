@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from millpond.errors import MillpondError
+from millpond.plan.sources import row_key_type
+from millpond.types import BIGINT, VARCHAR
 from tests.plan.planning import Session
 
 ORDERS = (
@@ -68,3 +70,10 @@ def test_a_query_inherits_format_and_delimiters() -> None:
     assert (counts.value_format, counts.delimiter("value")) == ("delimited", "\t")
     view = session.relation("CREATE MATERIALIZED VIEW v AS SELECT item, count(*) AS n FROM lines GROUP BY item")
     assert view.value_format == "json"
+
+
+def test_rowkey_of_a_line_is_its_text() -> None:
+    line = Session().relation(f"CREATE STREAM s (a BIGINT) {WITH}, {KEY} 'key.type' = 'BIGINT')")
+    number = Session().relation(f"CREATE STREAM s (a BIGINT) {WITH}, 'key.type' = 'BIGINT')")
+    none = Session().relation(f"CREATE STREAM s (a BIGINT) {WITH}, 'key.format' = 'delimited')")
+    assert [row_key_type(relation) for relation in (line, number, none)] == [VARCHAR, BIGINT, None]

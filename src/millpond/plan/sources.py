@@ -126,7 +126,8 @@ def _scope(relation: Relation, alias: str, node: Scan | Window) -> Scope:
 
 def row_key_type(relation: Relation) -> DataType | None:
     """What rowkey() shows of the relation's keys: text, JSON's too, or an integer; None: it declares none."""
-    return VARCHAR if isinstance(relation.key_type, StructType) else relation.key_type
+    is_text = isinstance(relation.key_type, StructType) or (relation.key_type and relation.key_format == "delimited")
+    return VARCHAR if is_text else relation.key_type
 
 
 def scan_of(relation: Relation, item: exp.Expr, reader: CatalogReader, context: SessionContext) -> Scan:
