@@ -50,8 +50,9 @@ def make_orders(count: int) -> list[Order]:
 
 
 def send(kafka: str, schema: Any, schema_id: int, orders: Sequence[Order]) -> None:
-    rows = [{"id": i, "buyer": b, "price": p, "note": None} for i, b, p in orders]
-    write(kafka, "orders", (Record(av.written(schema, r, schema_id), partition=r["id"] % 2) for r in rows))
+    for partition in (0, 1):
+        rows = ({"id": i, "buyer": b, "price": p, "note": None} for i, b, p in orders if i % 2 == partition)
+        write(kafka, "orders", (Record(av.written(schema, row, schema_id), partition=partition) for row in rows))
 
 
 def independent(registry: FakeRegistry, data: bytes | None) -> dict[str, Any]:
