@@ -68,6 +68,11 @@ def test_a_changelog_without_columns_has_the_primary_key_of_its_keys_schema(sess
     assert users.excluded_columns == ()
 
 
+def test_a_changelog_in_protobuf_takes_its_key_from_the_registry_too(session: Session) -> None:
+    users = relation(session, f"CREATE CHANGELOG users WITH ({AVRO.replace('avro', 'protobuf')})")
+    assert (users.primary_key, users.key_format) == (("id",), "protobuf")
+
+
 def test_what_only_the_key_has_is_a_column_that_the_value_does_not_carry(session: Session) -> None:
     orders = relation(session, f"CREATE CHANGELOG o WITH ('topic' = 'orders', {AVRO})")
     assert [c.name for c in orders.columns] == ["shopId", "id", "Item"]
