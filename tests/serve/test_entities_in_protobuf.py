@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from millpond.catalog.model import SessionContext
 from millpond.errors import MillpondError
+from millpond.serve.answers import Answer
 from millpond.stores.protocol import NewRecord
 from tests import protobuf_records as pb
 from tests.schema_registry import FakeRegistry
@@ -38,3 +40,16 @@ async def test_text_is_written_as_the_first_message_of_the_newest_schema(
         await shop.ask("INSERT INTO ENTITY orders VALUE('{\"nope\": 1}')")
     assert caught.value.name == "VALUE_NOT_OF_SCHEMA"
     assert "nope" in str(caught.value)
+
+
+async def test_a_stream_over_the_registry_is_written_and_followed(shop: EngineWorld, registry: FakeRegistry) -> None:
+    schema_id = registry.add_protobuf(ORDER, "orders-value")
+    await shop.ask("CREATE STREAM orders WITH ('value.format' = 'protobuf')")
+    await shop.ask("INSERT INTO orders (id, user_name) VALUES (5, 'a')")
+    newer = registry.add_protobuf(pb.file(("id", 1, "int64"), ("user_name", 2, "optional string"), ("n", 9, "int32")))
+    records = [pb.framed(newer, b"\x08\x07\x48\x01"), b"rubbish", pb.framed(schema_id, VALUE)]
+    shop.log.produce("orders", [NewRecord(None, data) for data in records])
+    sql = "SELECT id, user_name FROM orders WITH ('starting.position' = 'earliest') LIMIT 3"
+    (subscription,) = await shop.engine.execute(sql, SessionContext())
+    assert not isinstance(subscription, Answer)
+    assert [tuple(change.row) async for change in subscription.changes()] == [(5, "a"), (7, None), (5, "\u00e9")]

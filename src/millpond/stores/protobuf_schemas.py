@@ -74,6 +74,7 @@ class ProtobufSchemas:
         self.client, self.clock = client, clock
         self._files: dict[int, _File | _Absent] = {}
         self._decoders: dict[tuple[int, tuple[int, ...], tuple[Column, ...]], Decode] = {}
+        self._printers: dict[tuple[int, tuple[int, ...]], Callable[[bytes], str]] = {}
         self._written: dict[tuple[str, tuple[Column, ...]], Written] = {}
         self._lock = threading.Lock()
 
@@ -123,12 +124,16 @@ class ProtobufSchemas:
 
     def printed(self, data: bytes) -> str | None:
         """A framed message as JSON; None if it is none of a schema that the registry has. Raises REGISTRY_*."""
-        file = self._file(schema_id_of(data))
+        schema_id = schema_id_of(data)
+        file = self._file(schema_id)
         if isinstance(file, _Absent):
             return None
         try:
             path, start = message_path(data)
-            return protobuf_printer(file.message(path))(data[start:])
+            show = self._printers.get((schema_id, path))
+            if show is None:
+                show = self._printers[schema_id, path] = protobuf_printer(file.message(path))
+            return show(data[start:])
         except (UndecodableError, UnreadableSchemaError):
             return None
 
