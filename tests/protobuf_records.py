@@ -285,6 +285,7 @@ BY_HAND: list[tuple[bytes, tuple[Any, ...] | None]] = [
     (b"\x22\x03\x0a\x01k", (0, None, [], {"k": 0})),  # an entry without its value
     (b"\x22\x00", (0, None, [], {"": 0})),
     (b"\x22\x05\x0a\x01k\x10\x01\x22\x05\x0a\x01k\x10\x02", (0, None, [], {"k": 2})),  # the last of a key counts
+    (b"\x22\x07\x0a\x01k\x10\x01\x18\x05", NO_PARTS),  # an entry with a field that is not known
     (b"\x0a\x01\x05", NO_PARTS),  # a wire type that is not the field's
     (b"\x7a\x03abc\x80\x01\x05\xad\x02\x01\x02\x03\x04", NO_PARTS),  # fields that are not known
     (b"\x2b\x08\x01\x2c", NO_PARTS),  # a group that is not known

@@ -245,7 +245,10 @@ abstract class ProtobufField {
     }
   }
 
-  /** Entries are messages of a key and a value; either may be left out and is its default then. Of one key the last entry counts. */
+  /**
+   * Entries are messages of a key and a value; either may be left out and is its default then. Of one key the last entry counts. An
+   * entry with anything else in it counts as a field that is not known, as in Protobuf's own classes for Python.
+   */
   private static final class OfMap extends ProtobufField {
     private final ProtobufField key;
     private final ProtobufField value;
@@ -264,18 +267,24 @@ abstract class ProtobufField {
     Object read(CodedInputStream in, int wire, Object before) throws IOException {
       List<Object> entries = list(before);
       Object[] entry = new Object[2];
+      boolean known = true;
       int limit = in.pushLimit(in.readRawVarint32());
       for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
         int number = WireFormat.getTagFieldNumber(tag);
         ProtobufField part = number == 1 ? key : number == 2 ? value : null;
         if (part != null && part.takes(WireFormat.getTagWireType(tag))) {
           entry[number - 1] = part.read(in, WireFormat.getTagWireType(tag), entry[number - 1]);
+          known &= entry[number - 1] != null;
         } else if (!in.skipField(tag)) {
           throw new Undecodable("not a Protobuf message: a group ends that did not begin");
+        } else {
+          known = false;
         }
       }
       in.popLimit(limit);
-      entries.add(entry);
+      if (known) {
+        entries.add(entry);
+      }
       return entries;
     }
 
