@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,16 +13,21 @@ from hypothesis import HealthCheck, Phase, given, settings
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from millpond.errors import MillpondError
 from millpond.protobuf_files import descriptor_set, new_file, with_columns
 from millpond.protobuf_types import Message
 from millpond.spark.codec import RecordFormat, decode, encode_value
+from millpond.spark.formats import read_format, written_format
+from millpond.spark.run import Run
 from millpond.spark.types import to_spark_schema
+from millpond.stores.access import StoreAccess
 from millpond.stores.formats.protobuf_reader import protobuf_decoder
 from millpond.stores.formats.protobuf_writer import protobuf_encoder
 from millpond.stores.formats.undecodable import UndecodableError
 from millpond.stores.registry import registry_access
 from millpond.types import BIGINT, VARCHAR, Column, Field, StructType
 from tests import protobuf_records as pb
+from tests.catalog.examples import CLICKS
 from tests.schema_registry import FakeRegistry, fake_registry
 from tests.spark.test_avro import listed
 from tests.spark.test_codec import marked, plain, records_frame
@@ -148,6 +154,27 @@ def test_a_column_is_written_into_the_field_of_a_message_that_is_given(spark: Sp
         (row,) = frame.select(encode_value(columns, by_message(message))).collect()
         theirs = pb.made_by_protobuf(message).FromString(pb.written(pb.file(("c", 3, kind)), expected))
         assert bytes(row[0]) == theirs.SerializeToString(deterministic=True), (kind, value)
+
+
+def test_what_the_jvm_side_is_told_is_the_relations_descriptor_else_the_registry(registry: FakeRegistry) -> None:
+    message = pb.message(pb.file(("id", 1, "int64")))
+    named = {"value.descriptor.source": "d", "value.descriptor.name": "shop.Row"}
+    relation = replace(CLICKS, columns=(Column("id", BIGINT),), value_format="protobuf", key_format="protobuf")
+    described = replace(relation, properties=named)
+    access = registry_access("sr", {"uris": registry.url})
+    files = {"d": message.files}
+    run = Run("q", {relation.store: StoreAccess("KAFKA", {}, access, files.__getitem__)})
+    without = Run("q", {relation.store: StoreAccess("KAFKA", {}, None, files.__getitem__)})
+    assert read_format(described, "value", without) == by_message(message)
+    assert written_format(described, "value", relation.columns, without) == by_message(message)
+    assert read_format(relation, "value", run).settings == access.java_options()
+    written = written_format(relation, "value", relation.columns, run).settings
+    assert registry.kinds[int(written["schema.id"])] == "PROTOBUF"
+    assert registry.subjects[f"{relation.topic}-value"] == [int(written["schema.id"])]
+    for unnamed, part in ((described, "key"), (relation, "value")):
+        with pytest.raises(MillpondError) as caught:
+            read_format(unnamed, part, without)
+        assert caught.value.name == "NO_SCHEMA_REGISTRY"
 
 
 @settings(
