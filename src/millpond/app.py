@@ -17,6 +17,7 @@ from millpond.api.server import listen, serve
 from millpond.catalog.catalog import Catalog
 from millpond.catalog.lookup import existing_store
 from millpond.catalog.model import PersistentQuery, RelationKind, SessionContext, Store
+from millpond.clock import now_ms
 from millpond.config import Settings
 from millpond.datadir import check_space, claim
 from millpond.embedded import demo as clickstream
@@ -173,7 +174,7 @@ class Server:
         wanted = {**(known.properties if known else {}), **properties}
         if known is not None and known.properties == wanted:
             return
-        now = int(time.time() * 1000)
+        now = now_ms()
         store = Store(name, kind, wanted, "sysadmin", known.created_at if known else now, now)
         (self.catalog.update_store if known else self.catalog.create_store)(store, dict(secrets))
 

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from millpond.plan.nodes import Scan, Sink, walk
 from millpond.spark.run import QueryFailed, Run, Trigger
@@ -55,9 +54,6 @@ class FakeRun:
     def stop(self) -> None:
         self.stopped = True
         self.ended.set()
-
-    def progress(self) -> Mapping[str, Any]:
-        return {}
 
     def fail(self, reason: str) -> None:
         self.failure = reason

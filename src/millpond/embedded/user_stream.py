@@ -8,6 +8,7 @@ import time
 
 import orjson
 
+from millpond.clock import now_ms
 from millpond.embedded.users import User, UserDirectory
 from millpond.errors import MillpondError
 from millpond.stores.protocol import Log, NewRecord
@@ -53,7 +54,7 @@ class UserStream:
 
     def _moving(self) -> None:
         while not self._stopping.wait(MOVE_SECONDS) and not self.late:
-            user = self.directory.move(int(time.time() * 1000) + NOTICE_MS)
+            user = self.directory.move(now_ms() + NOTICE_MS)
             try:
                 self._write([user])
             except MillpondError as error:

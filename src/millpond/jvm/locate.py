@@ -71,11 +71,6 @@ def find_java() -> Path:
     return java
 
 
-def java_home() -> Path:
-    """The installation that `find_java` belongs to; what JAVA_HOME should be."""
-    return find_java().parent.parent
-
-
 def find_tool(name: str) -> Path:
     """A program of the JDK beside `java`, e.g. javac: a runtime without the compiler lacks it."""
     tool = find_java().with_name(name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,6 +14,7 @@ from millpond.catalog.lookup import existing_store
 from millpond.catalog.model import PersistentQuery, QueryState, Relation, RelationKind, SessionContext
 from millpond.catalog.reader import CatalogReader
 from millpond.catalog.store_kinds import STORE_KINDS
+from millpond.clock import now_ms
 from millpond.errors import MillpondError
 from millpond.plan.assignment import assign
 from millpond.plan.dead_letters import LAST_RESORT, dead_letter_places
@@ -158,7 +158,7 @@ def _query(statement: st.Statement, query: st.Query, sink: Relation, plan: Query
     if other is not None and live([other]):
         position = next(p.position for p in query.properties if p.key == "query.name")
         raise MillpondError("DUPLICATE_QUERY", position=position, name=name, version=version, id=other.id)
-    now, context = int(time.time() * 1000), names.context
+    now, context = now_ms(), names.context
     return PersistentQuery(
         id=str(uuid.uuid4()),
         name=name,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import time
-
 from millpond.catalog.model import Index, Relation, RelationKind
 from millpond.catalog.names import new_name, new_schema_name, resolve_database
 from millpond.catalog.reader import CatalogReader
+from millpond.clock import now_ms
 from millpond.errors import MillpondError
 from millpond.plan.naming import Names, column_named, parts, path_of, refuse_twice
 from millpond.plan.stages import AddIndex, AddNamespace, Planned
@@ -61,7 +60,7 @@ def plan_create_index(statement: st.CreateIndex, names: Names) -> Planned:
             position = given.position if given else None
             raise MillpondError("DUPLICATE_INDEX", position=position, name=name, relation=taken.name)
         return Planned((), "index", name, "CREATE", f"'{name}' exists already, nothing was done", path_of(taken))
-    stage = AddIndex(Index(name, view.id, columns, int(time.time() * 1000)), view)
+    stage = AddIndex(Index(name, view.id, columns, now_ms()), view)
     return Planned((stage,), "index", name, "CREATE", f"index '{name}' on '{view.name}'", path_of(view))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 from millpond.catalog.lookup import existing_relation
 from millpond.catalog.model import QueryState, SessionContext
 from millpond.catalog.reader import CatalogReader
+from millpond.clock import now_ms
 from millpond.errors import MillpondError
 from millpond.plan.attachments import Files
 from millpond.plan.continuous import plan_create_as, plan_insert_select, plan_into
@@ -106,6 +106,6 @@ class Planner:
     def _alter(self, statement: st.AlterRelation) -> Planned:
         relation = self.names.relation(statement.name)
         given = read_properties(statement.properties, {"description": TEXT}, "ALTER RELATION")
-        changed = replace(relation, updated_at=int(time.time() * 1000), **given)
+        changed = replace(relation, updated_at=now_ms(), **given)
         stages = (UpdateRelation(changed, relation),)
         return Planned(stages, "relation", relation.name, "ALTER", "description set", path_of(relation))

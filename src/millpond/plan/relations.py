@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from millpond.catalog.model import PersistentQuery, Relation, RelationKind, SessionContext
+from millpond.clock import now_ms
 from millpond.errors import MillpondError
 from millpond.plan.delimited import delimiter_of
 from millpond.plan.protobuf import descriptor_of
@@ -272,7 +272,7 @@ def _relation(
     topic: str,
     relation_id: str | None = None,
 ) -> Relation:
-    now = int(time.time() * 1000)
+    now = now_ms()
     return Relation(
         id=relation_id or str(uuid.uuid4()),
         database=home.database,

@@ -7,8 +7,8 @@ is given as 1.
 from __future__ import annotations
 
 import json
-import time
 
+from millpond.clock import now_ms
 from millpond.plan.nodes import Scan
 from millpond.queries.checkpoint import Checkpoint
 from millpond.stores.kinesis_batches import noted_progress, progress_file
@@ -35,7 +35,7 @@ class KinesisScanPosition:
     def ends(self) -> Offsets:
         """Now. Raises TOPIC_NOT_FOUND, so that a stream that is gone is found out here."""
         self.log.describe(self.stream)
-        return {MOMENT: int(time.time() * 1000)}
+        return {MOMENT: now_ms()}
 
     def rate(self) -> float:
         """Nothing that is known: real-time batches, which have a length, do not read Kinesis."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -36,12 +34,6 @@ class SparkHandle:
 
     def stop(self) -> None:
         self.query.stop()
-
-    def progress(self) -> Mapping[str, Any]:
-        last = self.query.lastProgress
-        if last is None:
-            return {}
-        return json.loads(last.json) if hasattr(last, "json") else dict(last)
 
 
 def _reason(text: str) -> str:

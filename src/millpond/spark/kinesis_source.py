@@ -16,6 +16,7 @@ from pyspark.sql.datasource import DataSource, SimpleDataSourceStreamReader
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
 
+from millpond.clock import now_ms
 from millpond.plan.nodes import Scan
 from millpond.spark.run import Run
 from millpond.stores.kinesis_batches import (
@@ -90,7 +91,7 @@ class KinesisStreamReader(SimpleDataSourceStreamReader, SupportsTriggerAvailable
         return {self.stream: first_position(self.options["starting"])}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        self.reader.until_ms = int(time.time() * 1000)
+        self.reader.until_ms = now_ms()
 
     def read(self, start: Offset) -> tuple[Iterator[Any], Offset]:
         self._note()

@@ -60,10 +60,6 @@ class Handle(Protocol):
 
     def stop(self) -> None: ...
 
-    def progress(self) -> Mapping[str, Any]:
-        """Spark's last progress report, empty before the first batch ended."""
-        ...
-
 
 class QueryFailed(Exception):
     """A Spark query ended by an error; `reason` is its first line."""

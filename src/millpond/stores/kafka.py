@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from functools import cached_property, partial
-from threading import Lock
 from typing import Any, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicCollection, TopicPartition
@@ -56,7 +55,6 @@ class KafkaLog:
         self.config = {**COMMON, **config}
         self.timeout = timeout
         self.store = str(config["bootstrap.servers"])
-        self._lock = Lock()
 
     def check(self) -> None:
         check_kafka(self.config, self.timeout)
@@ -141,9 +139,8 @@ class KafkaLog:
         return reader
 
     def close(self) -> None:
-        with self._lock:
-            producer = self.__dict__.pop("_producer", None)
-            self.__dict__.pop("_admin", None)
+        producer = self.__dict__.pop("_producer", None)
+        self.__dict__.pop("_admin", None)
         if producer is not None:
             producer.flush(self.timeout)
 

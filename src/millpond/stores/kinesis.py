@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
+from millpond.clock import now_ms
 from millpond.errors import MillpondError
 from millpond.stores.kinesis_client import CALLS_AT_ONCE, KinesisSettings, kinesis_client
 from millpond.stores.kinesis_errors import IN_USE, code_of, named, passes, unreached
@@ -195,7 +196,7 @@ class KinesisLog:
         return self._to_tip(ShardCursor(self.client, topic, shard, Place()))
 
     def _offset_at(self, topic: str, shard: Shard, timestamp: int) -> int:
-        now = int(time.time() * 1000)
+        now = now_ms()
         if timestamp >= now:
             return self._end(topic, shard)
         cursor = self._cursor_at(topic, shard, timestamp)

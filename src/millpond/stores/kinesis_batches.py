@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from millpond.clock import now_ms
 from millpond.errors import MillpondError
 from millpond.stores.kinesis_client import kinesis_client, kinesis_settings
 from millpond.stores.kinesis_errors import named, passes
@@ -126,7 +127,7 @@ class BatchReader:
         """How far `next` has read; None before Kinesis has told for every shard."""
         follower = self._follower
         behind = follower.behind_ms() if follower and follower.knows_all() else None
-        return None if behind is None else Progress(int(time.time() * 1000), behind)
+        return None if behind is None else Progress(now_ms(), behind)
 
     def close(self) -> None:
         if self._follower:

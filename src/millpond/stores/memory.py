@@ -9,6 +9,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from millpond.clock import now_ms
 from millpond.errors import MillpondError
 from millpond.stores.protocol import NewRecord, Offsets, Record, TopicDescription
 
@@ -136,7 +137,7 @@ class MemoryLog:
         if number is None:
             number = zlib.crc32(new.key or b"") % len(found.partitions)
         part = found.partitions[number]
-        stamp = int(time.time() * 1000) if new.timestamp is None else new.timestamp
+        stamp = now_ms() if new.timestamp is None else new.timestamp
         part.records.append(Record(topic, number, part.end, stamp, new.key, new.value, tuple(new.headers)))
         part.end += 1
         return number, part.end - 1

@@ -87,9 +87,4 @@ final class DeadLetterSender {
     producer.flush();
     producer.flush();
   }
-
-  void close() {
-    flush();
-    producer.close();
-  }
 }

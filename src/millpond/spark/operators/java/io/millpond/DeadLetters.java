@@ -55,11 +55,6 @@ public final class DeadLetters {
     TALLIES.remove(queryId);
   }
 
-  /** Sends what is waiting and closes all producers; the next letter opens one again. */
-  public static void close() {
-    SENDERS.keySet().forEach(settings -> SENDERS.remove(settings).close());
-  }
-
   static void count(String queryId, String topic, int partition, long offset) {
     tally(queryId).add(topic, partition, offset);
   }

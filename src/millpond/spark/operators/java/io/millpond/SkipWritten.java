@@ -39,11 +39,6 @@ public final class SkipWritten implements Serializable {
     WRITTEN.remove(queryId);
   }
 
-  /** How many records are known to be written. */
-  public static long count(String queryId) {
-    return WRITTEN.getOrDefault(queryId, Map.of()).values().stream().mapToLong(Roaring64Bitmap::getLongCardinality).sum();
-  }
-
   public boolean notWritten(int partition, long offset) {
     Map<Integer, Roaring64Bitmap> partitions = WRITTEN.get(queryId);
     Roaring64Bitmap written = partitions == null ? null : partitions.get(partition);
