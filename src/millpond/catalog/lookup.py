@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from millpond.catalog.model import (
     Database,
@@ -18,62 +19,50 @@ from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.suggestion import suggestion
 
+T = TypeVar("T")
+
+
+def there(found: T | None, missing: Callable[[], MillpondError]) -> T:
+    """`found`, if it was found. Raises what `missing` makes."""
+    if found is None:
+        raise missing()
+    return found
+
 
 def existing_database(reader: CatalogReader, name: str) -> Database:
     """Raises DATABASE_NOT_FOUND."""
-    found = reader.database(name)
-    if found is None:
-        raise no_database(reader, name)
-    return found
+    return there(reader.database(name), lambda: no_database(reader, name))
 
 
 def existing_schema(reader: CatalogReader, database: str, name: str) -> Schema:
     """Raises SCHEMA_NOT_FOUND, or DATABASE_NOT_FOUND if there is not even its database."""
     existing_database(reader, database)
-    found = reader.schema(database, name)
-    if found is None:
-        raise no_schema(reader, database, name)
-    return found
+    return there(reader.schema(database, name), lambda: no_schema(reader, database, name))
 
 
 def existing_store(reader: CatalogReader, name: str) -> Store:
     """Raises STORE_NOT_FOUND."""
-    found = reader.store(name)
-    if found is None:
-        raise no_store(reader, name)
-    return found
+    return there(reader.store(name), lambda: no_store(reader, name))
 
 
 def existing_registry(reader: CatalogReader, name: str) -> SchemaRegistry:
     """Raises REGISTRY_NOT_FOUND."""
-    found = reader.schema_registry(name)
-    if found is None:
-        raise no_registry(reader, name)
-    return found
+    return there(reader.schema_registry(name), lambda: no_registry(reader, name))
 
 
 def existing_descriptor_source(reader: CatalogReader, name: str) -> DescriptorSource:
     """Raises DESCRIPTOR_SOURCE_NOT_FOUND."""
-    found = reader.descriptor_source(name)
-    if found is None:
-        raise no_descriptor_source(reader, name)
-    return found
+    return there(reader.descriptor_source(name), lambda: no_descriptor_source(reader, name))
 
 
 def existing_relation(reader: CatalogReader, relation_id: str) -> Relation:
     """The relation with that id. Raises RELATION_NOT_FOUND."""
-    found = reader.relation_by_id(relation_id)
-    if found is None:
-        raise no_relation(relation_id, reader.relations())
-    return found
+    return there(reader.relation_by_id(relation_id), lambda: no_relation(relation_id, reader.relations()))
 
 
 def existing_query(reader: CatalogReader, query_id: str) -> PersistentQuery:
     """The query with that id. Raises QUERY_NOT_FOUND."""
-    found = reader.query(query_id)
-    if found is None:
-        raise no_query(reader, query_id)
-    return found
+    return there(reader.query(query_id), lambda: no_query(reader, query_id))
 
 
 def no_database(reader: CatalogReader, name: str) -> MillpondError:
