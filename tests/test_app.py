@@ -43,6 +43,7 @@ class Parts:
         for thing, method, name in (
             (Queries, "resume_all", "queries"),
             (Queries, "stop_all", "-queries"),
+            (StreamEngine, "drain", "-statements"),
             (StreamEngine, "close", "-engine"),
             (Connections, "close", "-connections"),
             (Catalog, "close", "-catalog"),
@@ -197,7 +198,7 @@ def test_without_a_broker_there_is_no_store(parts: Parts, tmp_path: Path) -> Non
 
 
 STARTS = ["java", "broker", "spark", "keeper", "views", "queries"]
-STOPS = ["-queries", "-engine", "-spark", "-views", "-connections", "-catalog", "-keeper", "-broker"]
+STOPS = ["-statements", "-queries", "-engine", "-spark", "-views", "-connections", "-catalog", "-keeper", "-broker"]
 NOTED = {
     "java": STARTS[:1],
     "broker": STARTS[:2],

@@ -144,6 +144,7 @@ class Server:
         self.engine = StreamEngine(self.catalog, queries, connections, spark, views, broker, settings, emulator)
         stack.callback(self.engine.close)
         stack.callback(queries.stop_all)
+        stack.callback(self.engine.drain)
         queries.resume_all()
 
     def _start_views(self, stack: ExitStack) -> Supervisor:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -403,6 +405,44 @@ def test_a_forgotten_query_leaves_nothing(world: World) -> None:
     assert not world.queries.checkpoint(query).exists()
     assert world.engine.forgotten == [query]
     assert world.queries.history.of(query) == ()
+
+
+@pytest.fixture
+def stuck(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Runs do not stop before the event is set."""
+    released = threading.Event()
+    monkeypatch.setattr(life, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr(FakeRun, "wait", lambda self, seconds: released.wait())
+    yield released
+    released.set()
+
+
+def test_a_query_that_does_not_stop_is_not_started_beside_itself(world: World, stuck: threading.Event) -> None:
+    query = world.run(VIEW)
+    started(world, "real-time")
+    with pytest.raises(MillpondError) as caught:
+        world.queries.terminate(world.query(query))
+    assert caught.value.name == "QUERY_NOT_STOPPED"
+    with pytest.raises(MillpondError):
+        world.queries.restart(world.query(query))
+    assert len(world.engine.runs) == 1
+    stuck.set()
+    eventually(lambda: world.life(query).thread.is_alive(), False)
+    world.queries.terminate(world.query(query))
+    assert world.query(query).state is QueryState.TERMINATED
+
+
+def test_the_checkpoint_of_a_query_that_does_not_stop_goes_when_it_has_ended(
+    world: World, stuck: threading.Event
+) -> None:
+    query = world.run(VIEW)
+    started(world, "real-time")
+    world.queries.forget(query)
+    assert world.queries.checkpoint(query).exists() and query in world.queries.lives
+    stuck.set()
+    eventually(lambda: world.queries.checkpoint(query).exists(), False)
+    eventually(lambda: world.engine.forgotten, [query])
+    assert query not in world.queries.lives
 
 
 def test_checkpoints_of_queries_that_are_gone_are_swept_at_the_start(world: World) -> None:

@@ -158,6 +158,32 @@ async def test_what_changes_nothing_waits_for_no_other_statement(world: EngineWo
         slow.set()
 
 
+async def test_a_server_that_stops_lets_a_statement_end_and_takes_no_other(world: EngineWorld) -> None:
+    started, slow = threading.Event(), threading.Event()
+    run = world.engine.runner.run
+
+    def slowly(stages: Any) -> None:
+        started.set()
+        slow.wait(10)
+        run(stages)
+
+    world.engine.runner.run = slowly  # type: ignore[method-assign]
+    creating = asyncio.ensure_future(world.ask("CREATE SCHEMA first"))
+    waiting = asyncio.ensure_future(world.ask("CREATE SCHEMA second"))
+    await asyncio.to_thread(started.wait, 10)
+    draining = asyncio.ensure_future(asyncio.to_thread(world.engine.drain))
+    await asyncio.to_thread(eventually, lambda: world.engine.draining, True)
+    assert (await error_of(world, "CREATE SCHEMA third")).name == "SERVER_STOPPING"
+    assert not draining.done()
+    slow.set()
+    await draining
+    await creating
+    with pytest.raises(MillpondError) as caught:
+        await waiting
+    assert caught.value.name == "SERVER_STOPPING"
+    assert [s.name for s in world.catalog.schemas("default")] == ["first", "public"]
+
+
 def test_the_path_of_a_summary_is_json() -> None:
     path = ("db", 'back\\slash "quoted" ü')
     assert json.loads(_summary(Planned((), "stream", path[-1], "CREATE", "", path))[-1]) == list(path)

@@ -114,8 +114,8 @@ class QueryLife:
     def start(self) -> None:
         self.thread.start()
 
-    def stop(self) -> None:
-        """Stop and wait until Spark has let go."""
+    def stop(self) -> bool:
+        """Stop and wait until Spark has let go; False if it has not within `STOP_SECONDS`: it will, later."""
         self.stopping.set()
         handle = self.handle
         if handle is not None:
@@ -123,6 +123,7 @@ class QueryLife:
         self.thread.join(timeout=STOP_SECONDS)
         if self.thread.is_alive():
             logger.warning("query %s does not stop", self.query.id)
+        return not self.thread.is_alive()
 
     def lag(self) -> int:
         """Rows in the sources' topics that the query has not read. Raises STORE_UNREACHABLE.

@@ -16,7 +16,7 @@ from millpond.errors import MillpondError
 from millpond.plan.nodes import Sink
 from millpond.queries.checkpoint import Checkpoint
 from millpond.queries.history import History
-from millpond.queries.life import QueryLife, Status, Surroundings
+from millpond.queries.life import STOP_SECONDS, QueryLife, Status, Surroundings
 from millpond.queries.slots import Slots
 from millpond.spark.run import Engine
 from millpond.stores.access import StoreAccess
@@ -117,7 +117,10 @@ class Queries:
         life.start()
 
     def restart(self, query: PersistentQuery) -> None:
-        """Stop the query if it runs, and start it again from its checkpoint. Raises why it cannot be planned."""
+        """Stop the query if it runs, and start it again from its checkpoint.
+
+        Raises why it cannot be planned, and QUERY_NOT_STOPPED.
+        """
         life = self._life(query, self._plan_again(query))
         self._end(query.id)
         running, starting = QueryState.RUNNING, QueryState.STARTING
@@ -125,23 +128,45 @@ class Queries:
         self._begin(life)
 
     def terminate(self, query: PersistentQuery) -> None:
-        """Stop the query for good. Its checkpoint is kept: RESTART goes on where it stopped."""
+        """Stop the query for good. Its checkpoint is kept: RESTART goes on where it stopped.
+
+        Raises QUERY_NOT_STOPPED: it is ended all the same, only later.
+        """
         self._update(query.id, intended_state=QueryState.TERMINATED, state=QueryState.TERMINATE_REQUESTED)
         self._end(query.id)
         self._update(query.id, state=QueryState.TERMINATED, mode="", mode_reason="", error="")
 
     def forget(self, query_id: str) -> None:
-        """The checkpoint goes: its sink does not exist any more, or its start was undone."""
-        self._end(query_id)
+        """The checkpoint goes: its sink does not exist any more, or its start was undone.
+
+        A run that does not stop may still write into it, so it goes when that has ended.
+        """
+        try:
+            self._end(query_id)
+        except MillpondError:
+            life = self.lives[query_id]
+            threading.Thread(target=self._forget_later, args=(life,), name="forget", daemon=True).start()
+        else:
+            self._clear(query_id)
+
+    def _forget_later(self, life: QueryLife) -> None:
+        life.thread.join()
+        with self.lock:
+            self.lives.pop(life.query.id, None)
+        self._clear(life.query.id)
+
+    def _clear(self, query_id: str) -> None:
         self.engine.forget(query_id)
         self.history.forget(query_id)
         shutil.rmtree(self.checkpoint(query_id), ignore_errors=True)
 
     def _end(self, query_id: str) -> None:
+        """Raises QUERY_NOT_STOPPED; then the life stays known until it has ended, and nothing of it is removed."""
+        life = self.lives.get(query_id)
+        if life is not None and not life.stop():
+            raise MillpondError("QUERY_NOT_STOPPED", id=query_id, seconds=f"{STOP_SECONDS:g}")
         with self.lock:
-            life = self.lives.pop(query_id, None)
-        if life is not None:
-            life.stop()
+            self.lives.pop(query_id, None)
 
     # --- how they stand ---
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 
 from sqlglot import exp
@@ -45,6 +46,10 @@ SUMMARY = tuple(Column(name, VARCHAR) for name in ("Type", "Name", "Command", "S
 LOOKS = (st.List, st.Describe, st.Use, st.Set, st.Explain, st.CanI)
 """Statements that change nothing on the server: they wait for no other statement."""
 LOOK_THREADS = 4
+DRAIN_SECONDS = 60
+"""How long a stop waits for a statement: a CREATE waits for topics and for the view store, about 10 s each; a
+query that does not stop takes 30."""
+logger = logging.getLogger(__name__)
 
 
 class StreamEngine:
@@ -81,6 +86,8 @@ class StreamEngine:
         self.threads = ThreadPoolExecutor(settings.pull_threads, thread_name_prefix="pull")
         self.looks = ThreadPoolExecutor(LOOK_THREADS, thread_name_prefix="look")
         self.effects = ThreadPoolExecutor(1, thread_name_prefix="statement")
+        self.running: set[Future[Answer]] = set()
+        self.draining = False
 
     async def execute(
         self,
@@ -127,8 +134,23 @@ class StreamEngine:
             return await self.following.query(statement, context, resume)
         if isinstance(statement, st.PrintEntity):
             return await self.following.entity(statement, context)
-        threads = self.looks if isinstance(statement, LOOKS) else self.effects
-        return await loop.run_in_executor(threads, self._statement, statement, context, files)
+        if isinstance(statement, LOOKS):
+            return await loop.run_in_executor(self.looks, self._statement, statement, context, files)
+        return await self._effect(statement, context, files)
+
+    async def _effect(self, statement: st.Statement, context: SessionContext, files: Files) -> Answer:
+        """A statement with effects, which goes on if the client goes. Raises SERVER_STOPPING after `drain`."""
+        if self.draining:
+            raise MillpondError("SERVER_STOPPING")
+        running = self.effects.submit(self._statement, statement, context, files)
+        self.running.add(running)
+        running.add_done_callback(self.running.discard)
+        try:
+            return await asyncio.wrap_future(running)
+        except asyncio.CancelledError:
+            if self.draining and running.cancelled():
+                raise MillpondError("SERVER_STOPPING") from None
+            raise
 
     def pull(self, sql: str, context: SessionContext) -> Answer | None:
         """The answer of a cheap pull query that was planned before; None: then use `execute`."""
@@ -257,6 +279,13 @@ class StreamEngine:
     async def aclose(self) -> None:
         """End all subscriptions; on the event loop that they live on."""
         await self.following.close()
+
+    def drain(self) -> None:
+        """No more statements with effects; the one that is being carried out ends, or is undone, before parts stop."""
+        self.draining = True
+        self.effects.shutdown(wait=False, cancel_futures=True)
+        if wait(set(self.running), timeout=DRAIN_SECONDS).not_done:
+            logger.warning("a statement was still being carried out after %d s", DRAIN_SECONDS)
 
     def close(self) -> None:
         """Stop answering; what runs below is stopped by its owner."""

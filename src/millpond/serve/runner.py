@@ -202,9 +202,14 @@ class Runner:
         self.queries.restart(stage.query)
 
     def _stop_query(self, stage: sg.StopQuery, effects: Effects) -> None:
+        try:
+            self.queries.terminate(stage.query)
+        except MillpondError as error:
+            if error.name != "QUERY_NOT_STOPPED":  # that one ends later, and must not be started beside itself
+                self._run_again(stage.query)
+            raise
         if live([stage.query]):
             effects.undo.append(lambda: self._run_again(stage.query))
-        self.queries.terminate(stage.query)
 
     def _run_again(self, query: PersistentQuery) -> None:
         if query.intended_state is QueryState.RUNNING:
