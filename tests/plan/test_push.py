@@ -84,6 +84,8 @@ REFUSED = [
     ("SELECT url FROM clicks UNION ALL SELECT url FROM clicks", "UNSUPPORTED"),
     ("SELECT 1", "UNSUPPORTED"),
     ("SELECT url FROM clicks WITH ('starting.positoin' = 'latest')", "UNKNOWN_PROPERTY"),
+    ("SELECT url FROM clicks WITH ('source.deserialization.error.handling' = 'TERMINATE')", "UNSUPPORTED"),
+    ("SELECT url FROM clicks WITH ('source.allow.latency.millis' = 1)", "UNSUPPORTED"),
     ("SELECT ulr FROM clicks", "COLUMN_NOT_FOUND"),
     ("SELECT x.* FROM clicks", "COLUMN_NOT_FOUND"),
     ("SELECT url FROM nowhere", "RELATION_NOT_FOUND"),

@@ -18,6 +18,7 @@ from millpond.plan.outputs import is_star, output_name, starred
 from millpond.plan.query import CLAUSES
 from millpond.plan.scope import Scope
 from millpond.plan.sources import (
+    refuse_when_followed,
     resolve_table,
     row_key_type,
     source_properties,
@@ -61,6 +62,7 @@ def plan_push(query: Query, reader: CatalogReader, context: SessionContext) -> P
     table = from_.this
     relation = resolve_table(table, reader, context)
     properties = source_properties(table)
+    refuse_when_followed(table)
     name = (table.alias,) if table.alias else (relation.database, relation.schema, relation.name)
     scope = Scope.of_relation(
         name,

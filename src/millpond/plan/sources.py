@@ -9,13 +9,13 @@ from typing import Any
 from sqlglot import exp
 
 from millpond.catalog.lookup import existing_store
-from millpond.catalog.model import Relation, RelationKind, SessionContext
+from millpond.catalog.model import KAFKA_TYPES, Relation, RelationKind, SessionContext
 from millpond.catalog.names import resolve_relation
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError, Position
 from millpond.plan.binder import bind
 from millpond.plan.joins import plan_join
-from millpond.plan.nodes import Scan, Unnest, Window, scans_of
+from millpond.plan.nodes import Join, Node, Scan, Unnest, Window, scans_of, walk
 from millpond.plan.outputs import alias_name
 from millpond.plan.properties import SOURCE, read_properties
 from millpond.plan.row_functions import row_columns
@@ -64,7 +64,22 @@ def plan_source(select: exp.Select, reader: CatalogReader, context: SessionConte
             source = _plan_unnest(source, join.this)
         else:
             source = plan_join(source, join, _joinable(_plan_item(join.this, reader, context), join.this))
+    _refuse_allowance(source.node, from_.this)
     return source
+
+
+def _refuse_allowance(node: Node, item: exp.Expr) -> None:
+    """Only windows and joins let go of state by event time; without one no row comes too late."""
+    if any(isinstance(n, Window | Join) for n in walk(node)):
+        return
+    key = "source.allow.latency.millis"
+    if any(scan.allowed_latency_ms is not None for scan in scans_of(node)):
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=_property_position(item, key) or position_of(item),
+            feature=f"'{key}' of a source without a window or a join",
+            instead="Leave it out: all rows count there, however late.",
+        )
 
 
 def _refuse_second(unnests: Sequence[exp.Expr]) -> None:
@@ -143,7 +158,7 @@ def scan_of(relation: Relation, item: exp.Expr, reader: CatalogReader, context: 
             given.get("source.deserialization.error.handling", ""), "LOG"
         ),
         dead_letter_topic=given.get("source.deserialization.error.log.topic"),
-        dead_letter_store=given.get("source.deserialization.error.log.store"),
+        dead_letter_store=_letters_store(given, item, reader),
         store_type=existing_store(reader, relation.store).type,
         idle_timeout_ms=given.get("source.idle.timeout.millis"),
     )
@@ -159,6 +174,21 @@ def source_timestamp(relation: Relation, item: exp.Expr, given: dict[str, Any]) 
     return own or relation.timestamp_column
 
 
+def _letters_store(given: dict[str, Any], item: exp.Expr, reader: CatalogReader) -> str | None:
+    """The store that a source names for its dead letters. Raises STORE_NOT_FOUND, BAD_PROPERTY if it is not Kafka's."""
+    key = "source.deserialization.error.log.store"
+    name = given.get(key)
+    if name is None:
+        return None
+    try:
+        if existing_store(reader, name).type not in KAFKA_TYPES:
+            raise MillpondError("BAD_PROPERTY", name=key, value=name, takes="the name of a Kafka store")
+    except MillpondError as error:
+        error.position = _property_position(item, key)
+        raise
+    return str(name)
+
+
 def starting_position(relation: Relation, given: dict[str, Any], context: SessionContext, otherwise: str) -> str:
     """earliest, latest, or epoch milliseconds as text: where a query begins to read `relation`."""
     places = (given, context.settings, relation.properties)
@@ -170,6 +200,18 @@ def source_properties(item: exp.Expr) -> dict[str, Any]:
     inner = source_properties(item.this) if isinstance(item, WindowSource) else {}
     given = item.args.get("source_properties")
     return {**inner, **(read_properties(given.args["properties"], SOURCE, "a source") if given else {})}
+
+
+def refuse_when_followed(item: exp.Expr) -> None:
+    """Raises UNSUPPORTED for a property of the source `item` that only a persistent query has a use for."""
+    key = next((k for k in source_properties(item) if k.startswith("source.")), None)
+    if key is not None:
+        raise MillpondError(
+            "UNSUPPORTED",
+            position=_property_position(item, key),
+            feature=f"'{key}' in a followed SELECT",
+            instead="A followed SELECT passes over records that do not decode, and waits for nothing.",
+        )
 
 
 def _property_position(item: exp.Expr, key: str) -> Position | None:
