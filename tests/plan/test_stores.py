@@ -196,7 +196,7 @@ def test_what_does_not_fit_is_refused_by_name(session: Session, sql: str, name: 
     with pytest.raises(MillpondError) as caught:
         plan(session, sql)
     assert caught.value.name == name
-    assert str(caught.value)
+    assert str(caught.value) and caught.value.position is not None
 
 
 def test_the_sessions_own_store_is_not_dropped(session: Session) -> None:

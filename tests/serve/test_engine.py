@@ -64,7 +64,34 @@ async def test_the_database_that_is_left_takes_its_schema_along(world: EngineWor
     ],
 )
 async def test_what_is_not_there_cannot_be_used(sql: str, name: str, world: EngineWorld) -> None:
-    assert (await error_of(world, sql)).name == name
+    error = await error_of(world, sql)
+    assert error.name == name
+    assert error.position is not None or sql.startswith("SET")
+
+
+LOOKED_FOR = [
+    "DESCRIBE nothing",
+    "DESCRIBE QUERY nothing",
+    "DESCRIBE ENTITY nothing",
+    "DESCRIBE ENTITY clicks IN STORE nothing",
+    "LIST ENTITIES IN STORE nothing",
+    "LIST RELATIONS IN SCHEMA nothing",
+    "LIST COLUMNS FROM nothing",
+    "PRINT ENTITY nothing",
+    "PRINT ENTITY clicks IN STORE nothing",
+    "INSERT INTO ENTITY clicks IN STORE nothing VALUE('{}')",
+    "EXPLAIN DROP STREAM nothing",
+    "CREATE SCHEMA s IN DATABASE nothing",
+    "CREATE INDEX i ON nothing (n)",
+]
+
+
+@pytest.mark.parametrize("sql", LOOKED_FOR)
+async def test_a_name_that_is_not_there_is_underlined(sql: str, world: EngineWorld) -> None:
+    error = await error_of(world, sql)
+    assert error.name.endswith("_NOT_FOUND")
+    assert error.position is not None
+    assert sql[error.position.column - 1 :].startswith("nothing")
 
 
 @pytest.mark.parametrize("name", ["millpond", '"00000000-0000-0000-0000-000000000001"'])

@@ -48,7 +48,17 @@ def plan_drop(statement: st.Drop, names: Names, topics: TopicLookup) -> Planned:
             name = statement.name.parts[-1].text
             return Planned((), statement.kind, name, "DROP", f"'{name}' is not there, nothing was done")
         raise
-    return Planned(stages, statement.kind, path[-1], "DROP", f"'{path[-1]}' was dropped", path)
+    return Planned(stages, statement.kind, path[-1], "DROP", f"'{path[-1]}' was dropped{_kept(stages)}", path)
+
+
+def _kept(stages: tuple[Stage, ...]) -> str:
+    """What a DROP leaves in the store: the records of a stream or a changelog, and dead letters, which are nobody's."""
+    relation = next((s.relation for s in stages if isinstance(s, UnregisterRelation)), None)
+    if relation is None:
+        return ""
+    if relation.kind is RelationKind.VIEW:
+        return " with its topic; its dead letters are kept"
+    return f"; its topic '{relation.topic}' is kept"
 
 
 OUTSIDE = {

@@ -19,6 +19,7 @@ from millpond.errors import MillpondError
 from millpond.plan.attachments import Files
 from millpond.plan.explain import explain
 from millpond.plan.planner import Planner, parts
+from millpond.plan.pointing import point
 from millpond.plan.properties import SETTINGS, read_properties
 from millpond.plan.sources import resolve_table
 from millpond.plan.stages import Planned
@@ -120,6 +121,7 @@ class StreamEngine:
         try:
             return await self._one(statement, context, resume, files)
         except MillpondError as error:
+            point(error, statement)
             error.sql = error.sql or statement.text
             raise
 
