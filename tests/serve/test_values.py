@@ -29,6 +29,12 @@ STORED = [
     ("one", "NULL", None),
     ("many", "ARRAY[ROW(1, 'a'), ROW(2.5, 'b')]", [{"n": 1, "label": "a"}, {"n": 2, "label": "b"}]),
     ("many", "ARRAY[NULL]", [None]),
+    (
+        "many",
+        "ARRAY[ROW(1, 'a'), ROW(NULL, 'b'), ROW(NULL, NULL)]",
+        [{"n": 1, "label": "a"}, {"n": None, "label": "b"}, {"n": None, "label": None}],
+    ),
+    ("many", "ARRAY[ROW(NULL, NULL)]", [{"n": None, "label": None}]),
 ]
 
 

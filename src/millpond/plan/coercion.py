@@ -152,11 +152,30 @@ def common_type(args: Sequence[Expr], *, comparing: bool = False) -> DataType | 
     for arg in sorted(args, key=is_text_literal):
         if is_text_literal(arg) and _literal_fits(found, comparing):
             continue
-        pair = common_pair(found, arg.type)
+        pair = common_pair(found, _open_type(arg))
         if pair is None:
             return None
         found = pair
-    return found
+    return _closed_type(found)
+
+
+def _open_type(expr: Expr) -> DataType:
+    """The type of `expr`; a bare NULL that is written as a member of a ROW has the type NULL, which fits everywhere."""
+    if not (isinstance(expr, Call) and isinstance(expr.type, StructType)):
+        return expr.type
+    pairs = written_parts(expr, expr.type)
+    if pairs is None:
+        return expr.type
+    types = [_open_type(part) for part, _ in pairs]
+    return StructType(fields=tuple(Field(f.name, t) for f, t in zip(expr.type.fields, types, strict=True)))
+
+
+def _closed_type(type: DataType) -> DataType:
+    """`type` with VARCHAR for a member of which there is nothing but NULL."""
+    if not isinstance(type, StructType):
+        return type
+    types = [VARCHAR if f.type == NULL else _closed_type(f.type) for f in type.fields]
+    return StructType(fields=tuple(Field(f.name, t) for f, t in zip(type.fields, types, strict=True)))
 
 
 def _literal_fits(type: DataType, comparing: bool) -> bool:
