@@ -75,7 +75,7 @@ class Engine(Protocol):
         ...
 
     async def reachable(self) -> Mapping[str, str]:
-        """Store -> 'ok' or the error that it ends with; within about two seconds, and up to ten seconds old."""
+        """Store -> 'ok' or the error that it ends with; within about a second, and up to ten seconds old."""
         ...
 
 

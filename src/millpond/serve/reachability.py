@@ -12,8 +12,8 @@ from millpond.errors import MillpondError, internal
 
 KEEP_SECONDS = 10.0
 """How old an answer may be. Shorter would knock at the stores with every probe, longer would hide an outage."""
-WAIT_SECONDS = 2.0
-"""What a probe waits for the stores: less than the time limit of those who probe, which is 5 to 10 s as a rule."""
+WAIT_SECONDS = 1.0
+"""What a probe waits for the stores: less than the time limit of those who probe, which may be 2 s."""
 THREADS = 4
 UNKNOWN = "unknown: it has not answered yet"
 
