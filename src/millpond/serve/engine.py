@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
@@ -88,7 +89,7 @@ class StreamEngine:
         self.looks = ThreadPoolExecutor(LOOK_THREADS, thread_name_prefix="look")
         self.effects = ThreadPoolExecutor(1, thread_name_prefix="statement")
         self.running: set[Future[Answer]] = set()
-        self.draining = False
+        self.draining = threading.Event()
 
     async def execute(
         self,
@@ -142,7 +143,7 @@ class StreamEngine:
 
     async def _effect(self, statement: st.Statement, context: SessionContext, files: Files) -> Answer:
         """A statement with effects, which goes on if the client goes. Raises SERVER_STOPPING after `drain`."""
-        if self.draining:
+        if self.draining.is_set():
             raise MillpondError("SERVER_STOPPING")
         running = self.effects.submit(self._statement, statement, context, files)
         self.running.add(running)
@@ -150,7 +151,7 @@ class StreamEngine:
         try:
             return await asyncio.wrap_future(running)
         except asyncio.CancelledError:
-            if self.draining and running.cancelled():
+            if self.draining.is_set() and running.cancelled():
                 raise MillpondError("SERVER_STOPPING") from None
             raise
 
@@ -284,7 +285,7 @@ class StreamEngine:
 
     def drain(self) -> None:
         """No more statements with effects; the one that is being carried out ends, or is undone, before parts stop."""
-        self.draining = True
+        self.draining.set()
         self.effects.shutdown(wait=False, cancel_futures=True)
         if wait(set(self.running), timeout=DRAIN_SECONDS).not_done:
             logger.warning("a statement was still being carried out after %d s", DRAIN_SECONDS)
