@@ -15,6 +15,7 @@ import pytest
 from millpond.catalog.model import QueryState, SessionContext
 from millpond.errors import MillpondError
 from millpond.plan.stages import Planned
+from millpond.queries import life
 from millpond.serve import pulling
 from millpond.serve.answers import Answer
 from millpond.serve.engine import _summary
@@ -416,7 +417,10 @@ async def test_the_samples_of_queries_and_views(world: EngineWorld) -> None:
     assert "millpond_query_lag_rows" not in found
 
 
-async def test_a_query_that_was_given_up_shows_its_lag_and_is_not_caught_up(world: EngineWorld) -> None:
+async def test_a_query_that_was_given_up_shows_its_lag_and_is_not_caught_up(
+    world: EngineWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(life, "FIRST_PAUSE", 0.001)
     world.spark.on_start = lambda run: run.fail("bad")
     world.log.produce("clicks", rows(3))
     await world.ask(VISITS)

@@ -14,6 +14,7 @@ from typing import Any
 
 from millpond.catalog.model import SessionContext
 from millpond.clock import now_ms
+from millpond.errors import MillpondError
 from millpond.serve.answers import Change
 from millpond.serve.evaluate import Selection
 from millpond.serve.push import FollowChangelog, Topic
@@ -93,8 +94,14 @@ class FollowView(FollowChangelog):
         return None
 
     def _read(self) -> Piece:
-        with self._reader.snapshot(self._topic.relation.id) as (connection, offsets):
-            return offsets, connection.execute(self._sql, (self._after, self._limit)).fetchall()
+        """No offsets while the view has no table: it is being made anew, or dropped, which the follower is told of."""
+        try:
+            with self._reader.snapshot(self._topic.relation.id) as (connection, offsets):
+                return offsets, connection.execute(self._sql, (self._after, self._limit)).fetchall()
+        except MillpondError as error:
+            if error.name == "VIEW_STORE_FAILED" and "no such table" in error.sentence:
+                return {}, []
+            raise
 
     async def _until(self, offsets: Mapping[int, int]) -> AsyncIterator[Change]:
         """Changes up to `offsets`, of the keys that were delivered; what comes behind is kept for later."""
