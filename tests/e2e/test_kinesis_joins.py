@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -116,6 +117,23 @@ def test_clicks_of_one_store_meet_users_of_the_other(
         f"SELECT click_url, user_regionid, n FROM {tag}_counts ORDER BY click_url, user_regionid", rows, 120
     )
     assert held(logs["kafka"], f"{tag}_user_clicks") == wanted
+
+
+def test_a_click_meets_the_move_that_was_written_to_kinesis_just_before_it(
+    server: ServerProcess, logs: Mapping[str, Log]
+) -> None:
+    sources, queries = statements("d", "kafka", "kinesis")
+    server.sql(sources)
+    server.sql(queries)
+    wanted: Counter[tuple[Any, ...]] = Counter()
+    for move in range(40):
+        at = int(time.time() * 1000)
+        write(logs["kinesis"], "d_users", [{"at": at, "userid": "u1", "name": "U1", "regionid": f"Region_{move}"}])
+        write(logs["kafka"], "d_clicks", [asdict(Click(at, "d", f"/{move}", "127.0.0.1", "u1"))])
+        wanted["u1", at, f"/{move}", f"Region_{move}"] += 1
+        if move % 5 == 4:
+            eventually(lambda: sum(held(logs["kafka"], "d_user_clicks").values()), move + 1, 120)
+    assert held(logs["kafka"], "d_user_clicks") == wanted
 
 
 def restart(server: ServerProcess) -> None:

@@ -1,7 +1,7 @@
 """How far a query is in a Kinesis stream. Kinesis counts nothing: it tells how old the next record is.
 
 So the end of a stream is the moment at which it is asked for, and what is left to be read is 0 rows or "some", which
-is given as 1.
+`before` gives as 1. The lag is a time.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ SLACK_MS = 3_000
 
 class KinesisScanPosition:
     """Answers as `ScanPosition` does. Calls may raise STORE_UNREACHABLE."""
+
+    counts = False
 
     def __init__(self, scan: Scan, given: str | None, log: Log, checkpoint: Checkpoint) -> None:
         self.scan, self.given, self.log = scan, given, log
@@ -48,6 +50,16 @@ class KinesisScanPosition:
             return 1
         at_tip = told.behind_ms == 0 and ends.get(MOMENT, 0) - told.at < SLACK_MS
         return 0 if at_tip or told.read_until >= ends.get(MOMENT, 0) else 1
+
+    def behind_ms(self) -> int | None:
+        """How old the oldest record is that is still to be read, 0 if none is; None before Kinesis has told.
+
+        What it told longer ago than a moment counts with the time since: the query is stuck, or in a long batch.
+        """
+        told, now = noted_progress(self.file), now_ms()
+        if told is None:
+            return None
+        return told.behind_ms if now - told.at < SLACK_MS else now - told.read_until
 
     def uncommitted_before(self, ends: Offsets) -> int:
         """The same: progress is noted when its batch is done."""

@@ -27,7 +27,7 @@ from millpond.queries.batch_length import BatchLength
 from millpond.queries.checkpoint import Checkpoint, Marker
 from millpond.queries.sink_position import sink_position
 from millpond.queries.slots import Slots
-from millpond.queries.source_position import SourcePosition, scan_position
+from millpond.queries.source_position import Lag, SourcePosition, scan_position
 from millpond.spark.run import Engine, Handle, QueryFailed, Run, Trigger, slots_needed
 from millpond.stores.access import StoreAccess
 from millpond.stores.protocol import Log, Offsets
@@ -125,11 +125,15 @@ class QueryLife:
             logger.warning("query %s does not stop", self.query.id)
         return not self.thread.is_alive()
 
-    def lag(self) -> int:
-        """Rows in the sources' topics that the query has not read. Raises STORE_UNREACHABLE.
+    def lag(self) -> Lag:
+        """What is in the sources' topics that the query has not read. Raises STORE_UNREACHABLE.
 
         Between two runs those after the last commit count: what a failed run had read more, it reads again.
         """
+        return self.source.lag(committed=not self.handle)
+
+    def unread(self) -> int:
+        """Rows of it; 1 for "some" where they cannot be counted. Raises STORE_UNREACHABLE."""
         return self.source.waiting() if self.handle else self.source.uncommitted_before(self.source.ends())
 
     def rows_out(self) -> int:

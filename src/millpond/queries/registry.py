@@ -18,6 +18,7 @@ from millpond.queries.checkpoint import Checkpoint
 from millpond.queries.history import History
 from millpond.queries.life import STOP_SECONDS, QueryLife, Status, Surroundings
 from millpond.queries.slots import Slots
+from millpond.queries.source_position import Lag
 from millpond.spark.run import Engine
 from millpond.stores.access import StoreAccess
 from millpond.stores.protocol import Log
@@ -212,26 +213,30 @@ class Queries:
         """Rows that the query which writes a view will read; 0 if none runs or its store is away."""
         with contextlib.suppress(MillpondError):
             lives = self._writers(relation_id)
-            return sum(life.lag() for life in lives if life.status.state is not QueryState.ERRORED)
+            return sum(life.unread() for life in lives if life.status.state is not QueryState.ERRORED)
         return 0
 
     def _writers(self, relation_id: str) -> list[QueryLife]:
         """The lives of the queries that write into a relation."""
         return [life for life in list(self.lives.values()) if life.plan.relation.id == relation_id]
 
-    def lag(self, query_id: str) -> int | None:
-        """Rows that the query has not read from its sources; None if that is not known, because it was never started
+    def lag(self, query_id: str) -> Lag | None:
+        """What the query has not read from its sources; None if that is not known, because it was never started
         or is terminated. Raises STORE_UNREACHABLE."""
         life = self.lives.get(query_id)
         return life.lag() if life else None
 
     def metrics(self, query_id: str) -> Mapping[str, int]:
-        """Figures of a running query: the engine's, and rows_out and lag if its store answers; empty if it is not."""
+        """Figures of a running query: the engine's, and rows_out, lag and lag_ms if its store answers and tells them.
+
+        Empty if it does not run.
+        """
         life = self.lives.get(query_id)
         if life is None:
             return {}
         figures = dict(self.engine.figures(query_id))
         with contextlib.suppress(MillpondError):
             figures["rows_out"] = life.rows_out()
-            figures["lag"] = life.lag()
+            lag = {"lag": (told := life.lag()).rows, "lag_ms": told.milliseconds}
+            figures |= {name: value for name, value in lag.items() if value is not None}
         return figures

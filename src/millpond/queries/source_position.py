@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from millpond.catalog.model import KAFKA_TYPES, PersistentQuery
 from millpond.plan.nodes import Scan, Sink, scans_of
@@ -38,6 +38,9 @@ def _property(scan: Scan) -> str:
 
 class ScanPosition:
     """Where a query begins in one of its topics, and where it is. Calls may raise STORE_UNREACHABLE."""
+
+    counts = True
+    """Whether its rows are numbers; else 1 is "some"."""
 
     def __init__(self, query: PersistentQuery, scan: Scan, log: Log, engine: Engine, checkpoint: Checkpoint) -> None:
         self.query, self.scan, self.log, self.engine, self.checkpoint = query, scan, log, engine, checkpoint
@@ -76,6 +79,10 @@ class ScanPosition:
         """Rows that are still to be read up to `ends`."""
         return self._distance(self.next(), ends)
 
+    def behind_ms(self) -> int | None:
+        """Not told: rows are."""
+        return None
+
     def uncommitted_before(self, ends: Offsets) -> int:
         """Rows up to `ends` that are not in a committed batch."""
         return self._distance(self.committed(), ends)
@@ -84,6 +91,13 @@ class ScanPosition:
         if ends.keys() - done.keys():
             done = {**self.first(), **done}
         return sum(max(0, end - done.get(p, 0)) for p, end in ends.items())
+
+
+class Lag(NamedTuple):
+    """What is still to be read. None: not known; Kafka tells no ages, Kinesis counts no rows but 0."""
+
+    rows: int | None
+    milliseconds: int | None
 
 
 AnyPosition: TypeAlias = ScanPosition | KinesisScanPosition
@@ -130,5 +144,13 @@ class SourcePosition:
         return sum(s.uncommitted_before(ends.get(s.scan.number, {})) for s in self.scans)
 
     def waiting(self) -> int:
-        """Rows that are still to be read."""
+        """Rows that are still to be read; 1 for "some" where they cannot be counted."""
         return self.before(self.ends())
+
+    def lag(self, *, committed: bool = False) -> Lag:
+        """Rows, and the age of the oldest one. `committed`: rows that were read since the last commit count, too."""
+        ends = self.ends()
+        left = [(s, (s.uncommitted_before if committed else s.before)(ends[s.scan.number])) for s in self.scans]
+        counted = [rows for s, rows in left if s.counts or rows == 0]
+        ages = [age for s in self.scans if (age := s.behind_ms()) is not None]
+        return Lag(sum(counted) if counted else None, max(ages, default=None))

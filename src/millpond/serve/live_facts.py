@@ -42,7 +42,7 @@ class LiveFacts(Facts):
         if status is None:
             return self._progress_of_none(query_id)
         errored = status.state is QueryState.ERRORED
-        found = {"lag": self._lag(query_id), "caught_up": str(status.caught_up and not errored).lower()}
+        found = {**self._lag(query_id), "caught_up": str(status.caught_up and not errored).lower()}
         if not status.caught_up:
             found["backfill"] = backfill_text(status)
         return found
@@ -54,12 +54,15 @@ class LiveFacts(Facts):
             return {}
         return {"lag": "unknown (it was not started)", "caught_up": "false"}
 
-    def _lag(self, query_id: str) -> str:
+    def _lag(self, query_id: str) -> dict[str, str]:
         try:
             lag = self.queries.lag(query_id)
-            return "unknown" if lag is None else str(lag)
         except MillpondError as error:
-            return f"unknown ({error.name})"
+            return {"lag": f"unknown ({error.name})"}
+        if lag is None:
+            return {"lag": "unknown"}
+        rows = {"lag": "unknown (Kinesis counts no records)" if lag.rows is None else str(lag.rows)}
+        return rows if lag.milliseconds is None else {**rows, "lag_ms": str(lag.milliseconds)}
 
     def query_metrics(self, query_id: str) -> Mapping[str, float]:
         return {name: float(value) for name, value in self.queries.metrics(query_id).items()}

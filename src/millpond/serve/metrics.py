@@ -24,6 +24,11 @@ QUERY_METRICS = {
         "counter",
     ),
     "lag": ("millpond_query_lag_rows", "Records in the source's topic that the query has not read.", "gauge"),
+    "lag_ms": (
+        "millpond_query_lag_milliseconds",
+        "Age of the oldest record of a Kinesis source that the query has not read.",
+        "gauge",
+    ),
     "late_rows": ("millpond_query_late_rows_total", "Rows dropped because they came too late.", "counter"),
     "state_rows": ("millpond_query_state_rows", "Rows that the query keeps, by the last batch that ended.", "gauge"),
     "state_bytes": ("millpond_query_state_bytes", "Memory of what the query keeps.", "gauge"),

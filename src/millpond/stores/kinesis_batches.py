@@ -66,7 +66,8 @@ class Progress:
 class BatchReader:
     """Reads `stream` of the store with these `properties`. Errors have names. Not for two threads at once.
 
-    With `to_tip` a batch goes as far as the stream does, however much that is: what others are joined with.
+    With `to_tip` a batch goes as far as the stream does, however much that is: what others are joined with. Each
+    shard is asked anew for it, so that what was written before `next` was called is in it.
     """
 
     def __init__(
@@ -93,7 +94,7 @@ class BatchReader:
                 base = counts.get(shard.id, 0)
                 records += [BatchRecord(shard.number, base + n, record) for n, record in enumerate(found)]
                 size += sum(len(record.data) for record in found)
-            if self._enough(follower, bool(records), time.monotonic() - began):
+            if self._enough(follower, bool(records), began):
                 break
             time.sleep(min(follower.wait_seconds(), 0.2))
         # A shard that has come or ended is no news of its own: written down with the next record.
@@ -126,7 +127,7 @@ class BatchReader:
     def progress(self) -> Progress | None:
         """How far `next` has read; None before Kinesis has told for every shard."""
         follower = self._follower
-        behind = follower.behind_ms() if follower and follower.knows_all() else None
+        behind = follower.behind_ms() if follower and follower.has_answered() else None
         return None if behind is None else Progress(now_ms(), behind)
 
     def close(self) -> None:
@@ -158,9 +159,10 @@ class BatchReader:
         reached = self.until_ms is not None and behind is not None and follower.knows_all()
         return reached and time.time() * 1000 - (behind or 0) >= (self.until_ms or 0)
 
-    def _enough(self, follower: StreamFollower, any_records: bool, seconds: float) -> bool:
+    def _enough(self, follower: StreamFollower, any_records: bool, began: float) -> bool:
         if self.to_tip:
-            return self.until_ms is None and follower.at_tip()
+            return self.until_ms is None and follower.at_tip(began)
+        seconds = time.monotonic() - began
         if self.until_ms is not None:
             return any_records and seconds > BATCH_SECONDS
         return seconds > BATCH_SECONDS or follower.wait_seconds() > 0

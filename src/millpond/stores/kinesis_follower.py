@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -67,14 +68,19 @@ class StreamFollower:
         """Until the next shard is due."""
         return max(0.0, min([self._list_at, *(c.due for c in self._cursors.values())]) - self.clock())
 
-    def knows_all(self) -> bool:
+    def has_answered(self) -> bool:
         """Whether Kinesis has answered for every shard that can be read, and none waits to be found."""
-        told = all(c.behind_ms is not None and not c.more for c in self._cursors.values())
+        told = all(c.behind_ms is not None for c in self._cursors.values())
         return bool(self.shards) and not self._pending() and told
 
-    def at_tip(self) -> bool:
-        """Whether every shard that can be read has been read as far as Kinesis has told last."""
-        return self.knows_all() and self.behind_ms() == 0
+    def knows_all(self) -> bool:
+        """Whether it has, and has given all that there was."""
+        return self.has_answered() and not any(c.more for c in self._cursors.values())
+
+    def at_tip(self, since: float = -math.inf) -> bool:
+        """Whether every shard that can be read has been read as far as Kinesis has told last, not before `since`."""
+        fresh = all(c.asked >= since for c in self._cursors.values())
+        return fresh and self.knows_all() and self.behind_ms() == 0
 
     def behind_ms(self) -> int | None:
         """The age of the oldest record that is still to be read, as Kinesis has told last; None: not known yet."""

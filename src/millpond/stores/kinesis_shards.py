@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import random
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from millpond.clock import now_ms
 from millpond.stores.kinesis_aggregated import unpack
 from millpond.stores.kinesis_errors import BAD_ARGUMENT, EXPIRED_ITERATOR, NOT_THERE, code_of, passes
 
@@ -102,6 +104,8 @@ class ShardCursor:
         """How old the record is that is read next, as of the last answer; 0 at the tip; None before the first."""
         self.more = False
         """Whether the last answer had as many records as were asked for: then its `behind_ms` may say too little."""
+        self.asked = -math.inf
+        """When, by `clock`, the last call began that was answered."""
         self.failures = 0
         self.moved_to_first = False
         """The place was not there any more: reading went on at the first record that is retained."""
@@ -112,7 +116,7 @@ class ShardCursor:
 
         Raises what does not pass: botocore's errors, for `kinesis_errors.named`.
         """
-        limit = min(most, MOST_RECORDS)
+        limit, asked = min(most, MOST_RECORDS), self.clock()
         try:
             answer = self._ask(limit)
         except Exception as error:
@@ -124,7 +128,7 @@ class ShardCursor:
             self.failures += 1
             self.due = self.clock() + backoff(self.failures)
             return []
-        self.failures = 0
+        self.failures, self.asked = 0, asked
         return self._taken(answer, limit)
 
     def _ask(self, most: int) -> Mapping[str, Any]:
@@ -143,7 +147,8 @@ class ShardCursor:
         self.place.count += len(records)
         # As many as were asked for: there may be more, also if the last one arrived in the same millisecond.
         self.more = full = len(answer["Records"]) >= limit
-        self.behind_ms = max(int(answer.get("MillisBehindLatest") or 0), int(full))
+        age = now_ms() - records[-1].arrived + 1 if full and records else 0
+        self.behind_ms = max(int(answer.get("MillisBehindLatest") or 0), age, int(full))
         self._iterator = answer.get("NextShardIterator") or ""
         at_tip = not records and self.behind_ms == 0
         # Emulators: one hands out iterators of a closed shard for ever, so at its tip it has ended, too; another hands
