@@ -73,7 +73,10 @@ def check(server: ServerProcess, clicks: list[Click], sent: list[Click]) -> None
     eventually(lambda: rows(server.kafka, "bought"), bought, 90)
 
 
-def test_joins_survive_kill_9(own_server: ServerProcess) -> None:
+@pytest.mark.parametrize("batch_rows", [1_000_000, 40])
+def test_joins_survive_kill_9(own_server: ServerProcess, batch_rows: int) -> None:
+    """`batch_rows`: those of a batch in a replay, which so is one, or several of which the server dies in one."""
+    own_server.environment["MILLPOND_CATCHUP_ROWS"] = str(batch_rows)
     server = own_server.start()
     server.sql(STATEMENTS)
     clicks = make_clicks(400)

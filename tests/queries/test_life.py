@@ -120,6 +120,33 @@ def test_after_a_failure_in_real_time_the_catch_up_is_one_batch(world: World) ->
     eventually(lambda: shown(world, query), ("running", "real-time", ""))
 
 
+def test_after_a_failure_in_real_time_a_stream_stays_throttled_and_its_marker_as_it_was(world: World) -> None:
+    """A crash in the replay, too, finds all that the run in real time had written."""
+    world.produce(3)
+    query = world.run(COPY)
+    run = started(world, "real-time")
+
+    def last_position() -> Any:
+        marker = world.checkpoint(query).marker()
+        return marker and marker.positions[-1]
+
+    world.log.produce("copy", written_by(query, list(range(300))))
+    run.commit_to({0: 1})
+    eventually(last_position, (0, {0: 300}))
+    run.fail("gone")
+    catch_up = started(world, "real-time", "catch-up")
+    assert catch_up.run.max_rows == 100
+    for batch in range(1, 4):
+        catch_up.commit_to({0: 100 * batch})
+    catch_up.fail("gone again")
+    started(world, "real-time", "catch-up", "catch-up")
+    assert last_position() == (-1, {0: 0})
+    assert world.engine.written[query] == {0: list(range(300))}
+    world.engine.last.end({0: 303})
+    started(world, "real-time", "catch-up", "catch-up", "real-time").commit_to({0: 303})
+    eventually(last_position, (5, {0: 300}))
+
+
 def test_after_a_restart_of_the_server_a_query_catches_up_first(world: World) -> None:
     world.produce(3)
     query = world.run(VIEW)

@@ -7,7 +7,7 @@ import logging
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ class Marker:
 
     `positions`: (batch, sink end offsets) pairs; the offsets were read before it was seen that `batch` was committed,
     and perhaps before it was. Outputs of batch `batch + 2` and later lie at or behind them.
-    `real_time`: the query has run in real time, so its sink may be ahead of its checkpoint by more than a batch.
+    `real_time`: the query has run in real time, so its sink may be ahead of its checkpoint by more than a batch: while
+    it reads that again, no pairs are added.
     """
 
     real_time: bool = False
@@ -102,10 +103,19 @@ class Checkpoint:
         scratch.replace(self.marker_path)
 
 
+def before_replay(marker: Marker, committed: int) -> Marker:
+    """`marker` with the pairs that hold for what was written after batch `committed`, and the first one.
+
+    A replay in several batches writes it before it begins: each of its batches is a part of what one batch had written,
+    so that the later pairs say nothing of them.
+    """
+    first, *later = marker.positions or ((-1, {}),)
+    return replace(marker, positions=(first, *(pair for pair in later if pair[0] + 2 <= committed + 1)))
+
+
 def replay_start(marker: Marker, committed: int) -> Mapping[int, int]:
     """Sink offsets from which on everything lies that was written after batch `committed`."""
-    safe = [ends for batch, ends in marker.positions if batch + 2 <= committed + 1]
-    return safe[-1] if safe else (marker.positions[0][1] if marker.positions else {})
+    return before_replay(marker, committed).positions[-1][1]
 
 
 def _offsets(raw: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[int, int]]:

@@ -1,8 +1,9 @@
 """The life of one persistent query: catch up in micro-batch, then follow in real time, on one checkpoint.
 
 1. Marker: the sink's end offsets before the first row is written.
-2. Catch-up, `availableNow`: throttled only while the query has never run in real time. After a crash it is one batch
-   over everything, so that no value goes backwards; a stream skips the rows that its sink holds already.
+2. Catch-up, `availableNow`, throttled. Only after a crash of a changelog's query that ran in real time it is one batch
+   over everything, so that no value goes backwards. A stream skips the rows that its sink holds already; until it has
+   read again what the run before had read, the marker stays: the sink is ahead of each batch.
    A new query with a small backlog leaves it out, so that every single update is a record of the changelog.
 3. Follow: real-time batches if the plan and the free slots allow it, else short micro-batches.
 A failure goes back to 2. A crash between any two steps does as well.
@@ -24,7 +25,7 @@ from millpond.plan.capabilities import Mode, verdict
 from millpond.plan.dead_letters import dead_letter_place
 from millpond.plan.nodes import Aggregate, Join, Kind, Sink, scans_of, walk
 from millpond.queries.batch_length import BatchLength
-from millpond.queries.checkpoint import Checkpoint, Marker
+from millpond.queries.checkpoint import Checkpoint, Marker, before_replay
 from millpond.queries.sink_position import sink_position
 from millpond.queries.slots import Slots
 from millpond.queries.source_position import Lag, SourcePosition, scan_position
@@ -100,6 +101,8 @@ class QueryLife:
         self.failures = self.attempts = 0
         """In a row; failures that were the store's are not counted among the first."""
         self.stopping = threading.Event()
+        self.replaying = False
+        """The sink may be ahead of the batch that runs, by more than one batch."""
         self.handle: Handle | None = None
         self.thread = threading.Thread(target=self._live, name=f"query-{query.id[:8]}", daemon=True)
         self.source = SourcePosition(
@@ -195,12 +198,18 @@ class QueryLife:
             if self._small_backlog():
                 return
         self.checkpoint.discard_uncommitted()
-        throttle = None if marker.real_time else self.settings.catchup_rows
+        self.replaying = marker.real_time
+        if self.replaying:
+            marker = before_replay(marker, self.checkpoint.committed())
+            self.checkpoint.write_marker(marker)
+        at_once = self.replaying and self.plan.kind is not Kind.APPEND
+        throttle = None if at_once else self.settings.catchup_rows
         run = replace(self._run(), max_rows=throttle, skip_written=self._remember_written(marker))
         self._set(state=QueryState.RUNNING, mode=Mode.MICRO_BATCH.value, mode_reason="it is catching up")
         self._watch(run, AVAILABLE_NOW)
         if not self.stopping.is_set():
             self._caught_up()
+            self.replaying = False
 
     def _measure_backlog(self) -> None:
         self.target = self.source.ends()
@@ -303,7 +312,7 @@ class QueryLife:
             ends = self.sink.ends()
         except MillpondError:
             return
-        if self.plan.kind is Kind.APPEND:
+        if self.plan.kind is Kind.APPEND and not self.replaying:
             self._note_position(ends)
         if not self.status.caught_up:
             left = self.source.before(self.target)
