@@ -146,6 +146,8 @@ class Server:
         stack.callback(queries.stop_all)
         stack.callback(self.engine.drain)
         queries.resume_all()
+        if settings.warm_up and not self.catalog.queries():
+            spark.warm_up(connections.access("kafka"))
 
     def _start_views(self, stack: ExitStack) -> Supervisor:
         """The writer's process, with every view and index that the catalog knows."""

@@ -46,6 +46,9 @@ class Settings(BaseSettings):
     realtime_backlog_rows: int = Field(
         default=20_000, ge=0, description="A new query with fewer rows waiting starts in real time."
     )
+    warm_up: bool = Field(
+        default=True, description="Run a query of no consequence when the server starts: the first real one is faster."
+    )
     pull_threads: int = Field(default=4, ge=1, description="Threads that answer pull queries that are not by key.")
     pull_timeout_seconds: float = Field(
         default=30.0, ge=0, description="Seconds after which a query over views is ended; 0: never."

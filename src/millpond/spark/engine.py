@@ -18,6 +18,10 @@ from millpond.spark.run import Handle, QueryFailed, Run, Trigger
 from millpond.spark.session import start_session
 from millpond.spark.sink import start_writing
 from millpond.spark.translate import Translator
+from millpond.spark.warm_up import WarmUp
+from millpond.stores.access import StoreAccess
+
+STOP_SECONDS = 10
 
 
 class SparkHandle:
@@ -50,9 +54,16 @@ class SparkEngine:
         self.spark: SparkSession = start_session(settings, work_dir)
         self.slots = slots_of(settings.spark_master)
         codec.watch_progress(self.spark)
+        self._warming: WarmUp | None = None
+
+    def warm_up(self, access: StoreAccess) -> None:
+        """Run a query beside everything else, until there is a real one; `access` is that of a Kafka store."""
+        self._warming = WarmUp(self.spark, access)
+        self._warming.start()
 
     def start(self, plan: Sink, run: Run, checkpoint: Path, trigger: Trigger) -> Handle:
         """Start `plan`; its state and positions are kept in `checkpoint`."""
+        self._stop_warming()
         try:
             codec.forget_positions(run.query_id)
             if not run.real_time:
@@ -95,7 +106,14 @@ class SparkEngine:
             return False
 
     def stop(self) -> None:
+        self._stop_warming(wait=STOP_SECONDS)
         self.spark.stop()
+
+    def _stop_warming(self, wait: float = 0) -> None:
+        warming, self._warming = self._warming, None
+        if warming is not None:
+            warming.stop()
+            warming.join(wait)
 
 
 def slots_of(master: str) -> int:
