@@ -42,6 +42,8 @@ WITH ('value.format' = 'json', 'timestamp' = 'at', 'topic.partitions' = 1);
 CREATE MATERIALIZED VIEW counts AS SELECT name, COUNT(*) AS n FROM rows_in GROUP BY name
 """
 NO_TOPIC = "millpond[.]warm-up[.].*"
+IMPATIENT = {"request.timeout.ms": "5000", "default.api.timeout.ms": "5000"}
+"""A broker that does not answer is not waited for as a real query would."""
 ROWS = 10
 REAL_TIME_SECONDS = 5
 """How long the real-time query is left alone: its first batch has begun by then, and would last for minutes."""
@@ -125,7 +127,7 @@ def _stage(planned: Planned, kind: type[T]) -> T:
 
 
 def _no_topic(spark: SparkSession, scan: Scan, run: Run) -> DataFrame:
-    options = {f"kafka.{key}": value for key, value in run.stores[STORE].options.items()}
+    options = {f"kafka.{key}": value for key, value in {**run.stores[STORE].options, **IMPATIENT}.items()}
     reader = spark.readStream.format("kafka").options(**options).option("subscribePattern", NO_TOPIC)
     return reader.option("startingOffsets", "earliest").load()
 
