@@ -100,10 +100,15 @@ def _plain(digits: str, exponent: int) -> str:
 
 
 def _digits(value: float, *, bits32: bool) -> tuple[str, int]:
-    """Significant digits without trailing zeros, and the exponent of the first."""
+    """Significant digits without trailing zeros, and the exponent of the first.
+
+    Where one digit is enough Java takes the nearest number of two: 4.9E-324, not 5.0E-324.
+    """
     text = repr(abs(value))
     if bits32:
         text = next(t for n in range(9) if single(float(t := f"{abs(value):.{n}e}")) == abs(value) or n == 8)
+    if len(Decimal(text).normalize().as_tuple().digits) == 1:
+        text = f"{abs(value):.1e}"
     _, figures, exponent = Decimal(text).as_tuple()
     shown = "".join(map(str, figures)).lstrip("0")
     return shown.rstrip("0"), len(shown) - 1 + int(exponent)

@@ -2,6 +2,8 @@ package io.millpond;
 
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
+import com.fasterxml.jackson.core.io.schubfach.DoubleToDecimal;
+import com.fasterxml.jackson.core.io.schubfach.FloatToDecimal;
 import java.io.Serializable;
 import java.time.LocalDate;
 import java.util.Base64;
@@ -76,11 +78,12 @@ abstract class JsonWriter implements Serializable {
     if (type instanceof BooleanType) {
       return plain((from, i, out) -> out.put(from.getBoolean(i) ? TRUE : FALSE));
     }
+    // Before version 19 Java's own toString may take one digit too many: equal keys must have equal bytes everywhere.
     if (type instanceof DoubleType) {
-      return floating((from, i) -> from.getDouble(i), (from, i) -> Double.toString(from.getDouble(i)));
+      return floating((from, i) -> from.getDouble(i), (from, i) -> DoubleToDecimal.toString(from.getDouble(i)));
     }
     if (type instanceof FloatType) {
-      return floating((from, i) -> from.getFloat(i), (from, i) -> Float.toString(from.getFloat(i)));
+      return floating((from, i) -> from.getFloat(i), (from, i) -> FloatToDecimal.toString(from.getFloat(i)));
     }
     return null;
   }
