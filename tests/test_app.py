@@ -23,7 +23,9 @@ from millpond.embedded.ports import free_port
 from millpond.errors import MillpondError
 from millpond.queries.registry import Queries
 from millpond.serve.engine import StreamEngine
+from millpond.stores.access import StoreAccess
 from millpond.stores.connections import Connections
+from tests.catalog.examples import QUERY
 from tests.queries.fake_engine import FakeEngine
 
 
@@ -32,6 +34,8 @@ class Parts:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.noted: list[str] = []
+        self.warmed: list[str] = []
+        """Types of the stores that a warm-up was started with."""
         self.broken = ""
         for name, made in (("Broker", self.broker), ("KinesisEmulator", self.kinesis), ("Keeper", self.keeper)):
             monkeypatch.setattr(app, name, made)
@@ -131,6 +135,9 @@ class FakeSpark(FakeEngine):
     def __init__(self, parts: Parts) -> None:
         super().__init__()
         self._parts = parts
+
+    def warm_up(self, access: StoreAccess) -> None:
+        self._parts.warmed.append(access.type)
 
     def stop(self) -> None:
         self._parts.note("-spark")
@@ -246,6 +253,18 @@ def test_a_server_starts_answers_and_stops_in_reverse(
     assert parts.noted == [*STARTS, *STOPS]
     assert "Stopping" in capsys.readouterr().err
     nothing_is_held(given)
+
+
+@pytest.mark.parametrize(("wanted", "queries", "warmed"), [(True, 0, ["KAFKA"]), (False, 0, []), (True, 1, [])])
+def test_a_server_without_queries_warms_itself_up(
+    parts: Parts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: bool, queries: int, warmed: list[str]
+) -> None:
+    monkeypatch.setattr(Catalog, "queries", lambda self: [QUERY] * queries)
+    monkeypatch.setattr(Queries, "resume_all", lambda self: None)
+    server = Server(settings(tmp_path, warm_up=wanted))
+    server.start()
+    with server.stack:
+        assert parts.warmed == warmed
 
 
 def test_a_part_that_fails_to_stop_does_not_keep_the_others_running(parts: Parts, tmp_path: Path) -> None:
