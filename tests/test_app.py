@@ -136,8 +136,8 @@ class FakeSpark(FakeEngine):
         super().__init__()
         self._parts = parts
 
-    def warm_up(self, access: StoreAccess) -> None:
-        self._parts.warmed.append(access.type)
+    def warm_up(self, access: Callable[[], StoreAccess]) -> None:
+        self._parts.warmed.append(access().type)
 
     def stop(self) -> None:
         self._parts.note("-spark")

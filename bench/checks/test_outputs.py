@@ -27,8 +27,9 @@ def test_the_last_count_of_each_group_counts() -> None:
 
 
 def test_every_joined_row_counts() -> None:
-    rows = [(b"k", {"region": "x"}), (b"k", {"region": "x"}), (b"l", {"region": "y"})]
+    rows = [(b"k", {"n": 1, "region": "x"}), (b"k", {"n": 1, "region": "x"}), (b"l", {"n": 2, "region": "y"})]
     assert tally("region")(iter(rows)) == Counter(x=2, y=1)
+    assert tally("n", "region")(iter(rows)) == Counter({"1 x": 2, "2 y": 1})
 
 
 @pytest.mark.parametrize("workload", [VISITS, ENRICHED, REGION_VISITS])

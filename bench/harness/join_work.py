@@ -29,7 +29,8 @@ ENRICH = (
 REGIONS = CountView(
     "region_visits",
     "region",
-    "clicks AS c WITH ('starting.position'='earliest') JOIN users AS u ON c.userid = u.userid",
+    "clicks AS c WITH ('starting.position'='earliest') LEFT JOIN users AS u ON c.userid = u.userid",
+    "COALESCE(u.region, 'none')",
 )
 ORDERS = (
     "CREATE STREAM orders (ordered_at BIGINT, orderid VARCHAR, amount DOUBLE) WITH ('topic'='orders', "
@@ -81,10 +82,11 @@ def _fill_clicks(uris: str, clicks: Events, count: int) -> None:
 
 def _fill_to_enrich(uris: str, count: int) -> Output:
     _fill_clicks(uris, ENRICHED.events, count)
-    regions = Counter[str]()
-    for event in ENRICHED.events(range(count)):
-        regions[region_of(int(event.group.removeprefix("User_")))] += 1
-    return Output(regions, tally("region"))
+    rows = Counter(
+        f"{event.number} {event.group} {region_of(int(event.group.removeprefix('User_')))}"
+        for event in ENRICHED.events(range(count))
+    )
+    return Output(rows, tally("serial", "userid", "region"))
 
 
 def _fill_to_count(uris: str, count: int) -> Output:

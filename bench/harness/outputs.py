@@ -39,9 +39,9 @@ def last_counts(group: str, number: str) -> Callable[[Rows], Counter[str]]:
     return held
 
 
-def tally(group: str) -> Callable[[Rows], Counter[str]]:
-    """For a topic of joined rows: how many there are of each group."""
-    return lambda found: Counter(row[group] for _, row in found)
+def tally(*columns: str) -> Callable[[Rows], Counter[str]]:
+    """For a topic of joined rows: how many there are of each `columns`, which are written with blanks between."""
+    return lambda found: Counter(" ".join(str(row[column]) for column in columns) for _, row in found)
 
 
 def rows(uris: str, topic: str) -> Rows:

@@ -18,13 +18,16 @@ class CountView:
     name: str
     group: str
     source: str
+    expression: str = ""
+    """What the group is, if it is no column of the source."""
 
     @property
     def create(self) -> str:
         """The statement that makes it."""
+        group = self.expression or self.group
         return (
-            f"CREATE MATERIALIZED VIEW {self.name} AS SELECT {self.group}, count(*) AS visits "
-            f"FROM {self.source} GROUP BY {self.group};"
+            f"CREATE MATERIALIZED VIEW {self.name} AS SELECT {group} AS {self.group}, count(*) AS visits "
+            f"FROM {self.source} GROUP BY {group};"
         )
 
     @property

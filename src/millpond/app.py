@@ -147,7 +147,7 @@ class Server:
         stack.callback(self.engine.drain)
         queries.resume_all()
         if settings.warm_up and not self.catalog.queries():
-            spark.warm_up(connections.access("kafka"))
+            spark.warm_up(lambda: connections.access("kafka"))
 
     def _start_views(self, stack: ExitStack) -> Supervisor:
         """The writer's process, with every view and index that the catalog knows."""

@@ -94,6 +94,9 @@ class FakeEngine:
             raise found
         return found
 
+    def refuse(self) -> None:
+        self.refusing = True
+
     async def reachable(self) -> Mapping[str, str]:
         return self.stores
 

@@ -454,9 +454,19 @@ def test_a_query_that_does_not_stop_is_not_started_beside_itself(world: World, s
         world.queries.restart(world.query(query))
     assert len(world.engine.runs) == 1
     stuck.set()
-    eventually(lambda: world.life(query).thread.is_alive(), False)
-    world.queries.terminate(world.query(query))
-    assert world.query(query).state is QueryState.TERMINATED
+    eventually(lambda: world.query(query).state, QueryState.TERMINATED)
+    assert query not in world.queries.lives
+    assert world.queries.checkpoint(query).exists()
+
+
+def test_a_query_that_does_not_stop_may_be_dropped_meanwhile(world: World, stuck: threading.Event) -> None:
+    query = world.run(VIEW)
+    started(world, "real-time")
+    with pytest.raises(MillpondError):
+        world.queries.terminate(world.query(query))
+    world.queries.forget(query)
+    stuck.set()
+    eventually(lambda: world.queries.checkpoint(query).exists(), False)
 
 
 def test_the_checkpoint_of_a_query_that_does_not_stop_goes_when_it_has_ended(

@@ -71,3 +71,14 @@ async def test_a_silent_store_holds_nobody_up_and_is_asked_once(stores: Stores, 
     assert stores.asked.count("kinesis") == 1
     stores.released.set()
     assert (await reached.states())["kinesis"] == "ok"
+
+
+async def test_what_was_known_long_ago_is_not_told(
+    stores: Stores, reached: Reachability, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert (await reached.states())["kafka"] == "ok"
+    stores.silent = {"kafka"}
+    monkeypatch.setattr(reachability, "KEEP_SECONDS", -1.0)
+    assert (await reached.states(0.05))["kafka"] == "ok"
+    monkeypatch.setattr(reachability, "STALE_SECONDS", -1.0)
+    assert (await reached.states(0.05))["kafka"] == reachability.UNKNOWN

@@ -215,6 +215,17 @@ async def test_a_descriptor_source_stays_while_an_entity_is_of_its_messages(worl
     await world.ask("DROP DESCRIPTOR_SOURCE d")
 
 
+async def test_the_descriptor_of_an_entity_that_is_gone_can_be_taken_away(world: EngineWorld) -> None:
+    files = {"shop.desc": pb.serialized([pb.file(("id", 1, "int64"))])}
+    await world.ask("CREATE DESCRIPTOR_SOURCE d WITH ('file' = '@shop.desc')", attachments=files)
+    await world.ask("CREATE ENTITY orders WITH ('value.descriptor.name' = 'Row')")
+    world.log.delete("orders")
+    assert (await error_of(world, "DROP DESCRIPTOR_SOURCE d")).name == "DEPENDENTS_EXIST"
+    assert (await error_of(world, "UPDATE ENTITY other WITH ('value.descriptor.name' = '')")).name == "ENTITY_NOT_FOUND"
+    await world.ask("UPDATE ENTITY orders WITH ('value.descriptor.name' = '')")
+    await world.ask("DROP DESCRIPTOR_SOURCE d")
+
+
 SHOWING = [
     "LIST STORES",
     "DESCRIBE STORE s",

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from millpond.embedded.broker import Broker
 from millpond.embedded.ports import free_port
+from millpond.errors import MillpondError
 from millpond.spark.warm_up import WarmUp
 from millpond.stores.access import StoreAccess
 from tests.waiting import eventually
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.broker]
 
 
 def warming(spark: SparkSession, uris: str) -> WarmUp:
-    return WarmUp(spark, StoreAccess("KAFKA", {"bootstrap.servers": uris}))
+    return WarmUp(spark, lambda: StoreAccess("KAFKA", {"bootstrap.servers": uris}))
 
 
 def topics(broker: Broker) -> set[str]:
@@ -47,3 +48,13 @@ def test_a_broker_that_is_away_harms_nothing(spark: SparkSession) -> None:
     warm_up.start()
     assert warm_up.join(120)
     assert spark.streams.active == []
+
+
+def test_secrets_that_cannot_be_read_harm_nothing(spark: SparkSession) -> None:
+    def access() -> StoreAccess:
+        raise MillpondError("SECRETS_UNREADABLE", name="kafka")
+
+    warm_up = WarmUp(spark, access)
+    warm_up.start()
+    assert warm_up.join(30)
+    assert isinstance(warm_up.failed, MillpondError)

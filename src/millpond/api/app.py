@@ -87,7 +87,7 @@ class MillpondApp(Starlette):
 
 def create_app(engine: Engine, settings: Settings, metrics: Samples) -> MillpondApp:
     """The application on top of `engine`; `metrics` gives the engine's samples for each scrape."""
-    runner, results, stopping = Runner(engine, Sessions()), Results(), Stopping()
+    runner, results, stopping = Runner(engine, Sessions()), Results(), Stopping(engine.refuse)
     subscriptions = Subscriptions(runner)
     statements = Statements(runner, results, subscriptions)
     registry = CollectorRegistry()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, Final
 
 from millpond.errors import MillpondError
@@ -16,14 +16,19 @@ Answers = Sequence[Answer | Subscription]
 
 
 class Stopping:
-    """Ends every open stream when the server stops, so that each can say so to its client."""
+    """Ends every open stream when the server stops, so that each can say so to its client.
 
-    def __init__(self) -> None:
+    `begins` is called first.
+    """
+
+    def __init__(self, begins: Callable[[], None] = lambda: None) -> None:
         self._pumps: set[Pump] = set()
+        self._begins = begins
         self.begun = False
 
     def begin(self) -> None:
         self.begun = True
+        self._begins()
         for pump in self._pumps:
             pump.stop()
 

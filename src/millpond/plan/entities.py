@@ -44,8 +44,11 @@ def plan_update_entity(
     """Raises STORE_NOT_FOUND, ENTITY_NOT_FOUND, UNSUPPORTED for replicas, DESCRIPTOR_NOT_FOUND, AMBIGUOUS_DESCRIPTOR,
     those of properties."""
     store = names.store(statement.store)
-    topic = known_entity(statement.entity, store, topics)
     given = _read(statement.properties, store, "UPDATE ENTITY")
+    if given and all(name in DESCRIPTORS and not value for name, value in given.items()):
+        topic = _described_entity(statement.entity, store, names, topics)
+    else:
+        topic = known_entity(statement.entity, store, topics)
     if "topic.replicas" in given:
         feature = "Changing the number of replicas"
         raise MillpondError("UNSUPPORTED", feature=feature, instead="Move the topic with the tools of its cluster.")
@@ -65,7 +68,8 @@ def plan_drop_entity(
     refuse_used_by_relations(names.reader, "entity", topic, names.reader.relations_on_topic(store.name, topic))
     described = [p for p in DESCRIPTORS.values() if names.reader.entity_descriptor(store.name, topic, p)]
     forget = (DescribeEntity(store.name, topic, part, None) for part in described)
-    return (RemoveEntity(store.name, topic), *forget), (topic,)
+    # First what can be undone: a crash in between must leave no descriptor of a topic that is gone.
+    return (*forget, RemoveEntity(store.name, topic)), (topic,)
 
 
 def _descriptors(given: dict[str, Any], store: str, topic: str, lookup: DescriptorLookup) -> tuple[DescribeEntity, ...]:
@@ -77,6 +81,14 @@ def _descriptors(given: dict[str, Any], store: str, topic: str, lookup: Descript
             found = EntityDescriptor(store, topic, part, *lookup.find(wanted)) if wanted else None
             stages.append(DescribeEntity(store, topic, part, found))
     return tuple(stages)
+
+
+def _described_entity(entity: st.Name, store: Store, names: Names, topics: TopicLookup) -> str:
+    """`known_entity`, or one that is gone from the store and has descriptors still: they can be taken away."""
+    written = entity_topic(entity)
+    if any(names.reader.entity_descriptor(store.name, written, part) for part in DESCRIPTORS.values()):
+        return written
+    return known_entity(entity, store, topics)
 
 
 def known_entity(entity: st.Name, store: Store, topics: TopicLookup) -> str:

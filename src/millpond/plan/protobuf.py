@@ -67,10 +67,9 @@ def of_entity(given: Mapping[str, Any], store: str, topic: str, reader: CatalogR
 def with_entity(relation: Relation, reader: CatalogReader) -> Relation:
     """The relation with the messages of its entity, if its formats are inherited."""
     formats = {"value.format": relation.value_format, "key.format": relation.key_format}
-    given = of_entity({**relation.properties, **formats}, relation.store, relation.topic, reader)
-    return replace(
-        relation, properties={**given, **{f: relation.properties[f] for f in formats if f in relation.properties}}
-    )
+    found = of_entity({**relation.properties, **formats}, relation.store, relation.topic, reader)
+    messages = {name: value for name, value in found.items() if ".descriptor." in name}
+    return replace(relation, properties={**relation.properties, **messages})
 
 
 def descriptor_of(source: Relation, part: str, record_format: str | None) -> dict[str, str]:

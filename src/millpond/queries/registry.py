@@ -134,8 +134,15 @@ class Queries:
         Raises QUERY_NOT_STOPPED: it is ended all the same, only later.
         """
         self._update(query.id, intended_state=QueryState.TERMINATED, state=QueryState.TERMINATE_REQUESTED)
-        self._end(query.id)
-        self._update(query.id, state=QueryState.TERMINATED, mode="", mode_reason="", error="")
+        try:
+            self._end(query.id)
+        except MillpondError:
+            self._once_ended(query.id, self._terminated)
+            raise
+        self._terminated(query.id)
+
+    def _terminated(self, query_id: str) -> None:
+        self._update(query_id, state=QueryState.TERMINATED, mode="", mode_reason="", error="")
 
     def forget(self, query_id: str) -> None:
         """The checkpoint goes: its sink does not exist any more, or its start was undone.
@@ -145,16 +152,27 @@ class Queries:
         try:
             self._end(query_id)
         except MillpondError:
-            life = self.lives[query_id]
-            threading.Thread(target=self._forget_later, args=(life,), name="forget", daemon=True).start()
+            self._once_ended(query_id, self._clear)
         else:
             self._clear(query_id)
 
-    def _forget_later(self, life: QueryLife) -> None:
-        life.thread.join()
-        with self.lock:
-            self.lives.pop(life.query.id, None)
-        self._clear(life.query.id)
+    def _once_ended(self, query_id: str, then: Callable[[str], None]) -> None:
+        """Do `then` when the run that does not stop has ended, unless the query was started again."""
+        life = self.lives[query_id]
+
+        def wait() -> None:
+            life.thread.join()
+            with self.lock:
+                again = self.lives.get(query_id) not in (None, life)
+                if not again:
+                    self.lives.pop(query_id, None)
+            try:
+                if not again:
+                    then(query_id)
+            except Exception as error:  # noqa: BLE001 - the boundary of the thread; the server may have ended meanwhile
+                logger.warning("the end of query %s is not noted: %s", query_id, error)
+
+        threading.Thread(target=wait, name=f"end of {query_id[:8]}", daemon=True).start()
 
     def _clear(self, query_id: str) -> None:
         self.engine.forget(query_id)

@@ -74,6 +74,10 @@ class Engine(Protocol):
         """Component -> 'ok' or what is wrong. Components: broker, spark, catalog, views."""
         ...
 
+    def refuse(self) -> None:
+        """The server is about to stop: no more statements with effects."""
+        ...
+
     async def reachable(self) -> Mapping[str, str]:
         """Store -> 'ok' or the error that it ends with; within about a second, and up to ten seconds old."""
         ...

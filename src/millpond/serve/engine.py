@@ -142,7 +142,7 @@ class StreamEngine:
         return await self._effect(statement, context, files)
 
     async def _effect(self, statement: st.Statement, context: SessionContext, files: Files) -> Answer:
-        """A statement with effects, which goes on if the client goes. Raises SERVER_STOPPING after `drain`."""
+        """A statement with effects, which goes on if the client goes. Raises SERVER_STOPPING after `refuse`."""
         if self.draining.is_set():
             raise MillpondError("SERVER_STOPPING")
         running = self.effects.submit(self._statement, statement, context, files)
@@ -283,10 +283,14 @@ class StreamEngine:
         """End all subscriptions; on the event loop that they live on."""
         await self.following.close()
 
-    def drain(self) -> None:
-        """No more statements with effects; the one that is being carried out ends, or is undone, before parts stop."""
+    def refuse(self) -> None:
+        """No more statements with effects; those that wait for their turn end with SERVER_STOPPING."""
         self.draining.set()
         self.effects.shutdown(wait=False, cancel_futures=True)
+
+    def drain(self) -> None:
+        """`refuse`, and wait: what is being carried out ends, or is undone, before parts stop."""
+        self.refuse()
         if wait(set(self.running), timeout=DRAIN_SECONDS).not_done:
             logger.warning("a statement was still being carried out after %d s", DRAIN_SECONDS)
 

@@ -14,6 +14,8 @@ KEEP_SECONDS = 10.0
 """How old an answer may be. Shorter would knock at the stores with every probe, longer would hide an outage."""
 WAIT_SECONDS = 1.0
 """What a probe waits for the stores: less than the time limit of those who probe, which may be 2 s."""
+STALE_SECONDS = 30.0
+"""What was known before that says nothing about now."""
 THREADS = 4
 UNKNOWN = "unknown: it has not answered yet"
 
@@ -54,7 +56,7 @@ class Reachability:
     def _settled(self, found: Reached) -> str:
         if found.asking is not None and found.asking.done():
             found.state, found.at, found.asking = found.asking.result(), time.monotonic(), None
-        return found.state
+        return found.state if time.monotonic() - found.at < STALE_SECONDS else UNKNOWN
 
     def _reached(self, name: str) -> str:
         try:

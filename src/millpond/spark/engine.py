@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
@@ -56,8 +56,8 @@ class SparkEngine:
         codec.watch_progress(self.spark)
         self._warming: WarmUp | None = None
 
-    def warm_up(self, access: StoreAccess) -> None:
-        """Run a query beside everything else, until there is a real one; `access` is that of a Kafka store."""
+    def warm_up(self, access: Callable[[], StoreAccess]) -> None:
+        """Run a query beside everything else, until there is a real one; `access` gives that of a Kafka store."""
         self._warming = WarmUp(self.spark, access)
         self._warming.start()
 

@@ -19,6 +19,7 @@ from pyspark.sql.streaming import StreamingQuery
 
 from millpond.catalog.catalog import Catalog
 from millpond.catalog.model import SessionContext, Store
+from millpond.errors import MillpondError
 from millpond.plan.nodes import Scan, Sink
 from millpond.plan.planner import Planner
 from millpond.plan.pruning import prune_scan
@@ -26,7 +27,6 @@ from millpond.plan.stages import Planned, RegisterRelation, Stage, StartQuery
 from millpond.spark.codec import forget_query
 from millpond.spark.run import Run
 from millpond.spark.sink import start_writing
-from millpond.spark.source import Reader
 from millpond.spark.translate import Translator
 from millpond.sql.parser import parse
 from millpond.stores.access import StoreAccess
@@ -36,6 +36,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T", bound=Stage)
 
 STORE = "kafka"
+QUERY_ID = "warm-up"
 STATEMENTS = """
 CREATE STREAM rows_in (at BIGINT, name VARCHAR)
 WITH ('value.format' = 'json', 'timestamp' = 'at', 'topic.partitions' = 1);
@@ -56,9 +57,9 @@ BATCH_SECONDS = 30
 class WarmUp:
     """Runs beside the start of the server, and ends by itself or as soon as there is a real query."""
 
-    def __init__(self, spark: SparkSession, access: StoreAccess) -> None:
-        self.spark = spark
-        self.run = Run("warm-up", {STORE: access}, real_time=True)
+    def __init__(self, spark: SparkSession, access: Callable[[], StoreAccess]) -> None:
+        """`access` is how a Kafka store is reached; it may raise, which ends the warm-up."""
+        self.spark, self.access = spark, access
         self.failed: Exception | None = None
         """Why it ended early; that is no harm."""
         self._enough = threading.Event()
@@ -81,15 +82,14 @@ class WarmUp:
             return
         started = time.monotonic()
         try:
-            plan = prune_scan(_count())
-            self._see_through(partial(self._nothing_in_real_time, plan), REAL_TIME_SECONDS)
-            self._see_through(partial(self._a_few_rows, plan), BATCH_SECONDS)
-        except (PySparkException, Py4JError, OSError) as error:
+            plan, run = prune_scan(_count()), Run(QUERY_ID, {STORE: self.access()}, real_time=True)
+            self._see_through(partial(self._nothing_in_real_time, plan, run), REAL_TIME_SECONDS)
+            self._see_through(partial(self._a_few_rows, plan, run), BATCH_SECONDS)
+            forget_query(QUERY_ID)
+            logger.info("warmed up for %.1f s", time.monotonic() - started)
+        except (MillpondError, PySparkException, Py4JError, OSError) as error:
             self.failed = error
             logger.info("the warm-up ended early: %s", str(error).partition("\n")[0])
-        finally:
-            forget_query(self.run.query_id)
-        logger.info("warmed up for %.1f s", time.monotonic() - started)
 
     def _see_through(self, begin: Callable[[str], StreamingQuery], seconds: float) -> None:
         """Until the query's first batch has ended, or it has run for so many seconds, or it is enough."""
@@ -102,17 +102,15 @@ class WarmUp:
                 pass
             query.stop()
 
-    def _nothing_in_real_time(self, plan: Sink, checkpoint: str) -> StreamingQuery:
+    def _nothing_in_real_time(self, plan: Sink, run: Run, checkpoint: str) -> StreamingQuery:
         """From topics that are not there to a topic that is not made, for no row comes."""
-        return start_writing(plan, self._translated(plan, _no_topic), self.run, checkpoint, {"realTime": "5 minutes"})
+        frame = Translator(self.spark, run, _no_topic).translate(plan)
+        return start_writing(plan, frame, run, checkpoint, {"realTime": "5 minutes"})
 
-    def _a_few_rows(self, plan: Sink, checkpoint: str) -> StreamingQuery:
-        writer = self._translated(plan, _made_up).writeStream.format("noop").outputMode("update")
-        named = writer.queryName(f"{self.run.query_id}/catch-up").option("checkpointLocation", checkpoint)
+    def _a_few_rows(self, plan: Sink, run: Run, checkpoint: str) -> StreamingQuery:
+        writer = Translator(self.spark, run, _made_up).translate(plan).writeStream.format("noop").outputMode("update")
+        named = writer.queryName(f"{QUERY_ID}/catch-up").option("checkpointLocation", checkpoint)
         return named.trigger(processingTime="1 hour").start()
-
-    def _translated(self, plan: Sink, read: Reader) -> DataFrame:
-        return Translator(self.spark, self.run, read).translate(plan)
 
 
 def _count() -> Sink:
