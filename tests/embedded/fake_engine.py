@@ -106,6 +106,8 @@ class FakeEngine:
             return [self.subscriptions[-1]]
         return [self._answer(sql, context)]
 
+    def refuse(self) -> None: ...
+
     async def reachable(self) -> Mapping[str, str]:
         return {}
 
