@@ -11,8 +11,8 @@ from decimal import Decimal
 from typing import Any
 
 from google.protobuf import json_format
+from google.protobuf.descriptor_pb2 import Edition, FeatureSet, FileDescriptorProto, FileDescriptorSet
 from google.protobuf.descriptor_pb2 import FieldDescriptorProto as F
-from google.protobuf.descriptor_pb2 import FileDescriptorProto, FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message_factory import GetMessageClass
 from google.protobuf.timestamp_pb2 import DESCRIPTOR as TIMESTAMP_FILE
@@ -71,7 +71,10 @@ MESSAGES = {
 
 
 def field(message: Any, name: str, number: int, kind: str) -> None:
-    """A field as it is written in a file: `int64`, `optional string`, `repeated Point`, `map<string, int64>`."""
+    """A field as it is written in a file: `int64`, `optional string`, `repeated Point`, `map<string, int64>`.
+
+    `oneof int64` is alone in a oneof, which has a name as that of an `optional` could be.
+    """
     words = kind.split(" ", 1)
     made = message.field.add(name=name, number=number, label=F.LABEL_OPTIONAL)
     if kind.startswith("map<"):
@@ -84,9 +87,13 @@ def field(message: Any, name: str, number: int, kind: str) -> None:
         return
     if words[0] == "repeated":
         made.label = F.LABEL_REPEATED
+    if words[0] == "required":
+        made.label = F.LABEL_REQUIRED
+    if words[0] in ("optional", "oneof"):
+        made.oneof_index = len(message.oneof_decl)
+        message.oneof_decl.add(name=f"_{name}" if words[0] == "optional" else f"contact_{name}")
     if words[0] == "optional":
-        made.proto3_optional, made.oneof_index = True, len(message.oneof_decl)
-        message.oneof_decl.add(name=f"_{name}")
+        made.proto3_optional = True
     plain = words[-1]
     if plain in SCALARS:
         made.type = SCALARS[plain]
@@ -105,7 +112,7 @@ def file(*fields: tuple[str, int, str], name: str = "Row", syntax: str = "proto3
         field(message, *each)
     point = made.message_type.add(name="Point")
     field(point, "x", 1, "int64")
-    field(point, "label", 2, "string" if syntax == "proto2" else "optional string")
+    field(point, "label", 2, "optional string" if syntax == "proto3" else "string")
     colour = made.enum_type.add(name="Colour")
     for number, symbol in enumerate(("RED", "GREEN")):
         colour.value.add(name=symbol, number=number)
@@ -235,6 +242,7 @@ BAD: list[tuple[str, Any, DataType]] = [
     ("string", "a", ArrayType(element=VARCHAR)),
     ("map<string, int64>", {"a": "1"}, MapType(value=BOOLEAN)),
     ("map<string, int64>", {"a": "1"}, MapType(key=BIGINT, value=BIGINT)),
+    ("oneof string", "a", VARCHAR),
 ]
 """Type of a field, its value, a column's type that the value does not have."""
 
@@ -256,6 +264,7 @@ WRITABLE: list[tuple[str, DataType, Any, dict[str, Any]]] = [
     ("Point", StructType(fields=(Field("label", VARCHAR),)), {"label": "a"}, {"c": {"label": "a"}}),
     ("repeated Int64Value", ArrayType(element=BIGINT), [5, None], {"c": ["5", "0"]}),
     ("map<string, Point>", MapType(value=POINT), {"b": None, "a": {"x": 1}}, {"c": {"a": {"x": "1"}, "b": {}}}),
+    ("map<uint32, int64>", MapType(key=INTEGER, value=BIGINT), {2: 6, -1: 5}, {"c": {"2": "6"}}),
 ]
 """Type of a field, a column's type and value -> the message in Protobuf's JSON."""
 
@@ -269,6 +278,36 @@ EVOLVED: list[tuple[FileDescriptorProto, dict[str, Any], tuple[Any, ...]]] = [
     (file(("Name", 1, "string")), {"Name": "b"}, (None, "b", None)),
 ]
 """Writers' files before and after `NOW` -> the row of it."""
+
+
+def importing(name: str, type_name: str = "") -> FileDescriptorProto:
+    """A file that imports another, whose message is the type of its second field."""
+    made = file(("id", 1, "int64"))
+    made.dependency.append(name)
+    if type_name:
+        made.message_type[0].field.add(name="day", number=2, label=1, type=F.TYPE_MESSAGE, type_name=type_name)
+    return made
+
+
+DAY = StructType(fields=(Field("year", INTEGER),))
+IMPORTING_COLUMNS = (Column("id", BIGINT), Column("day", DAY))
+IMPORTING: list[tuple[FileDescriptorProto, tuple[Any, ...] | None]] = [
+    (importing("google/type/date.proto", ".google.type.Date"), None),
+    (importing("google/type/money.proto"), None),
+    (importing("confluent/type/decimal.proto", ".confluent.type.Decimal"), None),
+    (importing("confluent/meta.proto"), (5, None)),
+    (importing("google/protobuf/java_features.proto"), (5, None)),
+]
+"""Files whose imports nobody has -> the row of `IMPORTED`; None if such a schema is not read."""
+IMPORTED = b"\x08\x05\x12\x03\x08\xe8\x0f"
+
+EDITION = file(("c", 3, "map<int32, int64>"), ("n", 4, "int64"), syntax="editions")
+"""In which a default is as good as a field that is not there; not so in the entries of maps."""
+EDITION.edition = Edition.EDITION_2023
+EDITION.options.features.field_presence = FeatureSet.IMPLICIT
+EDITION_COLUMNS = (Column("c", MapType(key=INTEGER, value=BIGINT)), Column("n", BIGINT))
+EDITION_ROW: tuple[Any, ...] = ({0: 0, 1: None}, 0)
+EDITION_DATA = b"\x1a\x04\x08\x00\x10\x00\x1a\x04\x08\x01\x10\x00"
 
 PARTS = file(("n", 1, "int64"), ("p", 2, "Point"), ("r", 3, "repeated int32"), ("m", 4, "map<string, int64>"))
 PARTS_COLUMNS = (

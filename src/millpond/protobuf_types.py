@@ -13,7 +13,13 @@ from enum import StrEnum
 from functools import lru_cache
 
 from google.protobuf.descriptor import Descriptor, EnumDescriptor, FieldDescriptor, FileDescriptor
-from google.protobuf.descriptor_pb2 import DescriptorProto, FieldDescriptorProto, FileDescriptorProto, FileDescriptorSet
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    FeatureSet,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+    FileDescriptorSet,
+)
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 
@@ -37,8 +43,8 @@ from millpond.types import (
 
 WELL_KNOWN = "google/protobuf/"
 """Files of this folder come with Protobuf itself; descriptor sets and registries leave them out."""
-OPTIONS_ALONE = "confluent/"
-"""Files of options for fields, which registries leave out, too; nothing of them is needed."""
+OPTIONS_ALONE = ("confluent/", *(f"google/protobuf/{of}_features.proto" for of in ("cpp", "go", "java")))
+"""Files of options, which registries leave out, too; nothing of them is needed."""
 TIMESTAMP_MESSAGE = "google.protobuf.Timestamp"
 WRAPPERS = frozenset(
     f"google.protobuf.{name}Value"
@@ -112,7 +118,7 @@ def _varied(file: FileDescriptorProto, variant: Variant) -> None:
         if variant is Variant.READ:
             _without_strings(message)
         elif variant is Variant.WRITTEN and message.options.map_entry:
-            _as_message(message, explicit=file.syntax == "proto3")
+            _as_message(message, file.syntax)
 
 
 def _without_strings(message: DescriptorProto) -> None:
@@ -122,11 +128,14 @@ def _without_strings(message: DescriptorProto) -> None:
             field.ClearField("default_value")
 
 
-def _as_message(entry: DescriptorProto, explicit: bool) -> None:
+def _as_message(entry: DescriptorProto, syntax: str) -> None:
     entry.options.map_entry = False
-    for number, field in enumerate(entry.field if explicit else ()):
-        field.proto3_optional, field.oneof_index = True, number
-        entry.oneof_decl.add(name=f"_{field.name}")
+    for number, field in enumerate(entry.field):
+        if syntax == "proto3":
+            field.proto3_optional, field.oneof_index = True, number
+            entry.oneof_decl.add(name=f"_{field.name}")
+        elif syntax == "editions":
+            field.options.features.field_presence = FeatureSet.EXPLICIT
 
 
 @lru_cache(256)
@@ -240,9 +249,16 @@ def is_map(field: FieldDescriptor) -> bool:
 
 
 def in_oneof(field: FieldDescriptor) -> bool:
-    """Whether it is one of several of which one is set: `optional` makes a oneof of its own, which does not count."""
-    oneof = field.containing_oneof
-    return oneof is not None and not (len(oneof.fields) == 1 and oneof.name.endswith("_" + field.name))
+    """Whether it is one of those of which one is set: `optional` makes a oneof of its own, which does not count."""
+    return field.containing_oneof is not None and field.number not in _optional(field.containing_type)
+
+
+@lru_cache(256)
+def _optional(message: Descriptor) -> frozenset[int]:
+    """The numbers of proto3's `optional` fields."""
+    found = DescriptorProto()
+    message.CopyToProto(found)
+    return frozenset(field.number for field in found.field if field.proto3_optional)
 
 
 def is_wrapper(field: FieldDescriptor) -> bool:

@@ -42,6 +42,27 @@ async def test_text_is_written_as_the_first_message_of_the_newest_schema(
     assert "nope" in str(caught.value)
 
 
+async def test_text_without_a_required_field_is_refused(shop: EngineWorld, registry: FakeRegistry) -> None:
+    registry.add_protobuf(pb.file(("id", 1, "required int64"), syntax="proto2"), "orders-value")
+    with pytest.raises(MillpondError, match="id") as caught:
+        await shop.ask("INSERT INTO ENTITY orders VALUE('{}')")
+    assert caught.value.name == "VALUE_NOT_OF_SCHEMA"
+
+
+@pytest.mark.parametrize("kind", ["JSON", "AVRO"])
+async def test_a_subject_of_another_kind_says_what_is_wrong_with_it(
+    shop: EngineWorld, registry: FakeRegistry, kind: str
+) -> None:
+    schema_id = registry.add('{"type": "string"}', "orders-value")
+    if kind == "JSON":
+        registry.kinds[schema_id] = "JSON"
+    else:
+        registry.references[schema_id] = [{"name": "money", "subject": "money", "version": 1}]
+    with pytest.raises(MillpondError, match=r"type JSON|'money', which is missing") as caught:
+        await shop.ask("INSERT INTO ENTITY orders VALUE('{}')")
+    assert caught.value.name == "SCHEMA_NOT_AVRO"
+
+
 async def test_a_stream_over_the_registry_is_written_and_followed(shop: EngineWorld, registry: FakeRegistry) -> None:
     schema_id = registry.add_protobuf(ORDER, "orders-value")
     await shop.ask("CREATE STREAM orders WITH ('value.format' = 'protobuf')")

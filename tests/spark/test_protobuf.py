@@ -139,6 +139,14 @@ def test_schemas_of_another_kind_and_text_are_bad_records(spark: SparkSession, r
     assert java_rows(spark, by_registry(registry), pb.NOW, records) == [None, None]
 
 
+def test_a_schema_without_the_files_that_it_imports_is_read_if_those_are_of_options_alone(
+    spark: SparkSession, registry: FakeRegistry
+) -> None:
+    records = [pb.framed(registry.add_protobuf(file), pb.IMPORTED) for file, _ in pb.IMPORTING]
+    expected = [None if row is None else list(row) for _, row in pb.IMPORTING]
+    assert java_rows(spark, by_registry(registry), pb.IMPORTING_COLUMNS, records) == expected
+
+
 def test_a_registry_that_is_away_fails_the_query_and_drops_nothing(spark: SparkSession) -> None:
     with fake_registry() as away:
         data = pb.framed(away.add_protobuf(pb.OLD), pb.written(pb.OLD, {"id": "1"}))
@@ -154,6 +162,12 @@ def test_a_column_is_written_into_the_field_of_a_message_that_is_given(spark: Sp
         (row,) = frame.select(encode_value(columns, by_message(message))).collect()
         theirs = pb.made_by_protobuf(message).FromString(pb.written(pb.file(("c", 3, kind)), expected))
         assert bytes(row[0]) == theirs.SerializeToString(deterministic=True), (kind, value)
+
+
+def test_both_parts_of_a_maps_entry_are_written_whatever_the_edition_says_of_defaults(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([pb.EDITION_ROW], to_spark_schema(pb.EDITION_COLUMNS))
+    (row,) = frame.select(encode_value(pb.EDITION_COLUMNS, by_message(pb.message(pb.EDITION)))).collect()
+    assert bytes(row[0]) == pb.EDITION_DATA
 
 
 def test_what_the_jvm_side_is_told_is_the_relations_descriptor_else_the_registry(registry: FakeRegistry) -> None:

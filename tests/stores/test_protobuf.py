@@ -169,6 +169,9 @@ def odd(change: str) -> Message:
             row.oneof_decl.add(name="either")
             for field in row.field:
                 field.oneof_index = 0
+        case "oneof of one":
+            row.oneof_decl.add(name="contact_more")
+            row.field[1].oneof_index = 0
         case "any":
             file.dependency.append("google/protobuf/any.proto")
             row.field[1].type, row.field[1].type_name = FieldDescriptorProto.TYPE_MESSAGE, ".google.protobuf.Any"
@@ -187,6 +190,7 @@ def odd(change: str) -> Message:
     ("change", "reason"),
     [
         ("oneof", "field id: it is in a oneof"),
+        ("oneof of one", "field more: it is in a oneof"),
         ("any", "field more: Any holds a message of any type"),
         ("itself", "field more: shop.Row contains itself"),
         ("import", "imports 'shop/other.proto', which is missing"),
@@ -235,6 +239,10 @@ def test_a_column_is_written_into_the_field_of_a_message_that_is_given(
     assert data == theirs.SerializeToString(deterministic=True)
 
 
+def test_both_parts_of_a_maps_entry_are_written_whatever_the_edition_says_of_defaults() -> None:
+    assert protobuf_encoder(pb.message(pb.EDITION), pb.EDITION_COLUMNS)(pb.EDITION_ROW) == pb.EDITION_DATA
+
+
 @pytest.mark.parametrize(
     ("kind", "type_"),
     [("int32", BIGINT), ("float", DOUBLE), ("string", BIGINT), ("Point", VARCHAR), ("repeated int64", BIGINT)],
@@ -265,6 +273,18 @@ def test_the_message_is_found_by_its_place_in_a_file_that_imports_another(regist
     for path in (b"", b"\x02\x08", b"\x01", b"\xff\xff\xff\xff\xff\x01", b"\x04\x00"):
         with pytest.raises(UndecodableError):
             schemas.decoder(columns)(pb.framed(schema_id, b"", path))
+
+
+@pytest.mark.parametrize(("file", "row"), pb.IMPORTING, ids=lambda v: str(v)[:40])
+def test_a_schema_without_the_files_that_it_imports_is_read_if_those_are_of_options_alone(
+    registry: FakeRegistry, file: FileDescriptorProto, row: tuple[Any, ...] | None
+) -> None:
+    data, decode = pb.framed(registry.add_protobuf(file), pb.IMPORTED), opened(registry).decoder(pb.IMPORTING_COLUMNS)
+    if row is None:
+        with pytest.raises(UndecodableError, match=r"schema 1: (it imports .*, which is missing|its files do not fit)"):
+            decode(data)
+    else:
+        assert decode(data) == row
 
 
 @pytest.mark.parametrize("data", [b"", b"\0\0", b'{"id":1}', b"\0\0\0\0\x63\0", b"\0\0\0\0\x01\0\x08"])

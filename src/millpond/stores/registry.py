@@ -147,7 +147,7 @@ class RegistryClient:
         """The text of an answer's schema, with those that it refers to in it. Raises SCHEMA_NOT_AVRO, REGISTRY_*."""
         kind = found.get("schemaType", "AVRO")
         if kind != "AVRO":
-            raise MillpondError("SCHEMA_NOT_AVRO", what=what, reason=f"it is of type {kind}")
+            raise MillpondError("SCHEMA_NOT_AVRO", what=what, reason=f"it is of type {kind}", kind=kind)
         if not found.get("references"):
             return str(found["schema"])
         texts = {what: str(found["schema"])}
@@ -214,6 +214,11 @@ class RegistryClient:
 
     def _error(self, error: str, reason: str) -> MillpondError:
         return MillpondError(error, name=self.access.name, reason=reason)
+
+
+def is_of_protobuf(error: MillpondError) -> bool:
+    """Whether what was asked for as Avro is of Protobuf."""
+    return error.name == "SCHEMA_NOT_AVRO" and error.params.get("kind") == "PROTOBUF"
 
 
 def _host(url: str) -> str:

@@ -19,7 +19,7 @@ from millpond.stores.formats.avro_writer import avro_encoder
 from millpond.stores.formats.framing import HEADER, framed, schema_id_of
 from millpond.stores.formats.undecodable import UndecodableError
 from millpond.stores.protobuf_schemas import ProtobufSchemas
-from millpond.stores.registry import RegistryAccess, RegistryClient
+from millpond.stores.registry import RegistryAccess, RegistryClient, is_of_protobuf
 from millpond.types import Column
 
 Row: TypeAlias = tuple[Any, ...]
@@ -112,7 +112,7 @@ class Schemas:
         try:
             found = self.client.latest(subject)
         except MillpondError as error:
-            if error.name != "SCHEMA_NOT_AVRO":
+            if not is_of_protobuf(error):
                 raise
             return self.protobuf.from_text(subject, text)
         if found is None:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import orjson
 from google.protobuf import json_format
-from google.protobuf.message import DecodeError
+from google.protobuf.message import DecodeError, EncodeError
 from google.protobuf.message_factory import GetMessageClass
 
 from millpond.protobuf_types import Message, described
@@ -34,7 +34,7 @@ def protobuf_from_text(message: Message) -> Callable[[str], bytes]:
     def read(text: str) -> bytes:
         try:
             return json_format.Parse(text, made()).SerializeToString()
-        except (json_format.ParseError, ValueError) as error:
+        except (json_format.ParseError, EncodeError, ValueError) as error:
             raise UndecodableError(str(error)) from None
 
     return read

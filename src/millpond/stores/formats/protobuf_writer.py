@@ -201,14 +201,14 @@ def _default(field: FieldDescriptor) -> Any:
 def _map(field: FieldDescriptor, type_: DataType) -> Write:
     if not isinstance(type_, MapType):
         raise _MisfitError("its field is a map")
-    key, value = entry_of(field)
+    key_field, value_field = entry_of(field)
     if type_.key.name not in MAP_KEYS:
         raise _MisfitError(f"a {type_.key} is no key of Protobuf's maps")
-    write_key = _converter(key, type_.key)
-    write_value = _map_value(value, type_.value)
+    write_key = _converter(key_field, type_.key)
+    write_value = _map_value(value_field, type_.value)
 
     def write(out: Any, entries: Any) -> None:
-        converted = {write_key(k): v for k, v in entries.items()}
+        converted = {key: v for k, v in entries.items() if (key := write_key(k)) is not None}
         for k in sorted(converted, key=lambda k: k.encode() if isinstance(k, str) else k):
             entry = getattr(out, field.name).add()
             entry.key = k

@@ -17,6 +17,7 @@ import com.google.protobuf.StructProto;
 import com.google.protobuf.TimestampProto;
 import com.google.protobuf.TypeProto;
 import com.google.protobuf.WrappersProto;
+import java.util.ArrayList;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
@@ -24,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -41,6 +43,9 @@ final class ProtobufSchemas {
           TimestampProto.getDescriptor(), TypeProto.getDescriptor(), WrappersProto.getDescriptor(),
           com.google.protobuf.DescriptorProtos.getDescriptor())
       .collect(Collectors.toUnmodifiableMap(FileDescriptor::getFullName, Function.identity()));
+  /** Files of options, which they leave out, too; nothing of them is needed. */
+  private static final Pattern OPTIONS_ALONE =
+      Pattern.compile("confluent/|google/protobuf/(cpp|go|java)_features\\.proto$");
   /** By registry and id. */
   private static final Map<String, FileDescriptor> KNOWN = new ConcurrentHashMap<>();
 
@@ -83,21 +88,25 @@ final class ProtobufSchemas {
     }
     FileDescriptorProto file = protos.get(name);
     if (file == null) {
-      return WELL_KNOWN.get(name);
+      return provided(name);
     }
-    Map<String, FileDescriptor> imports = new LinkedHashMap<>();
+    List<FileDescriptor> imports = new ArrayList<>();
     for (String dependency : file.getDependencyList()) {
-      imports.put(dependency, build(dependency, protos, made));
+      imports.add(build(dependency, protos, made));
     }
-    FileDescriptor built = built(file, imports);
+    FileDescriptor built = FileDescriptor.buildFrom(file, imports.toArray(FileDescriptor[]::new));
     made.put(name, built);
     return built;
   }
 
-  private static FileDescriptor built(FileDescriptorProto file, Map<String, FileDescriptor> imports)
-      throws DescriptorValidationException {
-    FileDescriptor[] found = imports.values().stream().filter(f -> f != null).toArray(FileDescriptor[]::new);
-    return FileDescriptor.buildFrom(file, found, true);
+  /** A file that nobody has to give; one of options may be empty. */
+  private static FileDescriptor provided(String name) throws DescriptorValidationException {
+    FileDescriptor known = WELL_KNOWN.get(name);
+    if (known == null && !OPTIONS_ALONE.matcher(name).lookingAt()) {
+      throw new Undecodable("it imports '" + name + "', which is missing");
+    }
+    FileDescriptorProto empty = FileDescriptorProto.newBuilder().setName(name).build();
+    return known == null ? FileDescriptor.buildFrom(empty, new FileDescriptor[0]) : known;
   }
 
   private static Descriptor find(FileDescriptor file, String fullName) {
@@ -150,20 +159,11 @@ final class ProtobufSchemas {
 
   /** With the files that it refers to, each of which the registry has as a version of a subject. */
   private static FileDescriptor parsed(SchemaRegistry registry, JsonNode found, int id) {
-    if (!found.path("schemaType").asText("AVRO").equals("PROTOBUF")) {
-      throw new Undecodable("schema " + id + " is not Protobuf");
-    }
-    Map<String, JsonNode> references = new HashMap<>();
-    found.path("references").forEach(r -> references.put(r.path("name").asText(), r));
+    Map<String, FileDescriptorProto> files = new HashMap<>();
     try {
-      FileDescriptorProto file = FileDescriptorProto.parseFrom(Base64.getDecoder().decode(found.path("schema").asText()));
-      Map<String, FileDescriptor> imports = new LinkedHashMap<>();
-      for (String dependency : file.getDependencyList()) {
-        JsonNode reference = references.get(dependency);
-        imports.put(
-            dependency, reference == null ? WELL_KNOWN.get(dependency) : parsed(registry, ask(registry, reference, id), id));
-      }
-      return built(file, imports);
+      return build(collect(registry, found, "", files), files, new HashMap<>());
+    } catch (Undecodable e) {
+      throw new Undecodable("schema " + id + ": " + e.getMessage());
     } catch (IllegalArgumentException | InvalidProtocolBufferException e) {
       throw new Undecodable("schema " + id + " is text: the registry does not give it in serialized form");
     } catch (DescriptorValidationException e) {
@@ -171,10 +171,25 @@ final class ProtobufSchemas {
     }
   }
 
-  private static JsonNode ask(SchemaRegistry registry, JsonNode reference, int id) {
+  /** The name of the file, which `files` has from then on, with those that it refers to; an empty `name` is its own. */
+  private static String collect(SchemaRegistry registry, JsonNode found, String name, Map<String, FileDescriptorProto> files)
+      throws InvalidProtocolBufferException {
+    if (!found.path("schemaType").asText("AVRO").equals("PROTOBUF")) {
+      throw new Undecodable("it is not of type PROTOBUF");
+    }
+    FileDescriptorProto file = FileDescriptorProto.parseFrom(Base64.getDecoder().decode(found.path("schema").asText()));
+    String known = Stream.of(name, file.getName(), "schema.proto").filter(n -> !n.isEmpty()).findFirst().get();
+    for (JsonNode reference : found.path("references")) {
+      collect(registry, ask(registry, reference), reference.path("name").asText(), files);
+    }
+    files.put(known, file.toBuilder().setName(known).build());
+    return known;
+  }
+
+  private static JsonNode ask(SchemaRegistry registry, JsonNode reference) {
     JsonNode found = registry.ask(SchemaRegistry.path(reference) + SERIALIZED);
     if (found == null) {
-      throw new Undecodable("schema " + id + " refers to " + reference.path("name").asText() + ", which is missing");
+      throw new Undecodable("it refers to '" + reference.path("name").asText() + "', which is missing");
     }
     return found;
   }
