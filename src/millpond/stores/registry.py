@@ -23,6 +23,7 @@ from millpond.stores.kafka_security import verifies_host
 SECONDS = 10.0
 SERIALIZED = "?format=serialized"
 """Protobuf's schemas as compiled files; a registry that does not know that answers with their text."""
+OF_TYPE = "it is of type"
 CONTENT = "application/vnd.schemaregistry.v1+json"
 LOGINS = (("confluent.username", "confluent.password"), ("confluent_cloud.key", "confluent_cloud.secret"))
 
@@ -147,7 +148,7 @@ class RegistryClient:
         """The text of an answer's schema, with those that it refers to in it. Raises SCHEMA_NOT_AVRO, REGISTRY_*."""
         kind = found.get("schemaType", "AVRO")
         if kind != "AVRO":
-            raise MillpondError("SCHEMA_NOT_AVRO", what=what, reason=f"it is of type {kind}", kind=kind)
+            raise MillpondError("SCHEMA_NOT_AVRO", what=what, reason=f"{OF_TYPE} {kind}")
         if not found.get("references"):
             return str(found["schema"])
         texts = {what: str(found["schema"])}
@@ -218,7 +219,7 @@ class RegistryClient:
 
 def is_of_protobuf(error: MillpondError) -> bool:
     """Whether what was asked for as Avro is of Protobuf."""
-    return error.name == "SCHEMA_NOT_AVRO" and error.params.get("kind") == "PROTOBUF"
+    return error.name == "SCHEMA_NOT_AVRO" and error.params["reason"] == f"{OF_TYPE} PROTOBUF"
 
 
 def _host(url: str) -> str:
