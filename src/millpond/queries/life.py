@@ -39,8 +39,16 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.5, 15.0
 """Seconds between attempts after a failure: doubling; a broker that is away is tried for ever."""
 AWAY = ("STORE_UNREACHABLE", "STORE_THROTTLED", "REGISTRY_UNREACHABLE")
 """Errors of a store that pass by themselves, however long that takes."""
+PASSING = (
+    "SchemaRegistry$Away",
+    "Python worker failed to connect back",
+    "Timed out while waiting for the Python worker to connect back",
+    *(f"[{name}]" for name in AWAY),
+)
+"""Parts of the engine's own errors that say the same: a registry did not answer, a worker process did not start in
+time on a machine that is busy, a store was away for the reader or writer in such a process."""
 GIVE_UP_AFTER = 4
-"""Failures in a row, none of them the store's, before a query is `errored`."""
+"""Failures in a row, none of which passes by itself, before a query is `errored`."""
 STEADY_SECONDS = 60.0
 """A query that ran this long before it failed did not fail for the reason that it failed for before."""
 WATCH_SECONDS, FILLING_WATCH_SECONDS = 1.0, 0.2
@@ -99,7 +107,7 @@ class QueryLife:
         self.sink = sink_position(plan, surroundings.log(plan.relation.store), checkpoint)
         self.status = Status(QueryState.STARTING)
         self.failures = self.attempts = 0
-        """In a row; failures that were the store's are not counted among the first."""
+        """In a row; failures that pass by themselves are not counted among the first."""
         self.stopping = threading.Event()
         self.replaying = False
         """The sink may be ahead of the batch that runs, by more than one batch."""
@@ -163,12 +171,11 @@ class QueryLife:
                 self.slots.give_back(self.query.id)
 
     def _failed(self, error: Exception) -> None:
-        """Note the failure and wait a moment; give up after a few that are not the store's."""
+        """Note the failure and wait a moment; give up after a few that do not pass by themselves."""
         reason = _reason(error)
         log = logger.warning if isinstance(error, QueryFailed | MillpondError) else logger.exception
         log("query %s failed: %s", self.query.id, reason)
-        away = _is_away(error)
-        self.failures += 0 if away or not self._reachable() else 1
+        self.failures += 0 if _passes(error) or not self._reachable() else 1
         if self.failures >= GIVE_UP_AFTER:
             self._set(state=QueryState.ERRORED, error=reason, mode="", mode_reason="")
             return
@@ -333,11 +340,11 @@ class QueryLife:
             self.report(changed)
 
 
-def _is_away(error: Exception) -> bool:
-    """Whether a store or a schema registry did not answer: the engine's own error of that names its class."""
+def _passes(error: Exception) -> bool:
+    """Whether trying again is enough, however often: what it needs is away, or has not started yet."""
     if isinstance(error, MillpondError):
         return error.name in AWAY
-    return isinstance(error, QueryFailed) and "SchemaRegistry$Away" in error.reason
+    return isinstance(error, QueryFailed) and any(part in error.reason for part in PASSING)
 
 
 def _reason(error: Exception) -> str:
