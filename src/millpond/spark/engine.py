@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -40,11 +41,30 @@ class SparkHandle:
         self.query.stop()
 
 
+TRACEBACK = "Traceback (most recent call last):"
+OUR_ERROR = re.compile(r"^millpond\.[\w.]+: (?=\[[A-Z_]+\] )")
+SQLSTATE = re.compile(r"(?: SQLSTATE: \w{5})+$")
+"""What Spark adds to a message that it passes on."""
+
+
 def _reason(text: str) -> str:
-    """The innermost cause's first line: what a reader of an error wants."""
+    """The innermost cause's first line, be it Python's or Java's: what a reader of an error wants."""
+    if raised := _raised_in_python(text):
+        return raised[:500]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by:").strip() for line in lines if line.startswith("Caused by:")]
     return (causes or lines or ["unknown"])[-1 if causes else 0][:500]
+
+
+def _raised_in_python(text: str) -> str:
+    """The error below the last Python traceback in `text`, an error of ours without its class; empty if there is none.
+
+    A traceback's frames are indented, and the message that follows them may have further lines.
+    """
+    _, found, below = text.rpartition(TRACEBACK)
+    lines = below.splitlines()[1:] if found else []
+    raised = next((line for line in lines if line.strip() and not line[0].isspace()), "")
+    return OUR_ERROR.sub("", SQLSTATE.sub("", raised.strip()))
 
 
 class SparkEngine:

@@ -62,7 +62,7 @@ class Handle(Protocol):
 
 
 class QueryFailed(Exception):
-    """A Spark query ended by an error; `reason` is its first line."""
+    """A Spark query ended by an error; `reason` is one line."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
