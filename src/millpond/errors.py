@@ -105,6 +105,7 @@ _SECRET = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_ADDRESS_LOGIN = re.compile(r"(://)([^/\s'\"@]+)(?=@)")
 _PRIVATE_KEY = re.compile(
     r"()(-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z))", re.DOTALL
 )
@@ -112,7 +113,7 @@ _PRIVATE_KEY = re.compile(
 
 def mask_secrets(sql: str) -> str:
     """`sql` with a star for each character of a property's value that is a secret; positions stay as they are."""
-    for pattern in (_SECRET, _PRIVATE_KEY):
+    for pattern in (_SECRET, _PRIVATE_KEY, _ADDRESS_LOGIN):
         sql = pattern.sub(lambda found: found[1] + re.sub(r"[^\n]", "*", found[2]), sql)
     return sql
 

@@ -28,6 +28,7 @@ def session() -> Session:
     made.catalog.create_registry(SchemaRegistry("sr", "CONFLUENT", {"uris": "http://h:8081"}, "sysadmin"))
     made.catalog.create_store(Store("s", "KAFKA", {"uris": "a:1", **LOGIN}, "sysadmin", 0, 0), PASSWORD)
     made.catalog.create_store(Store("k", "KINESIS", {"access_region": "eu-west-1"}, "sysadmin", 0, 0))
+    made.catalog.create_store(Store("same", "CONFLUENT_KAFKA", {"uris": "b:2, 127.0.0.1:9092"}, "sysadmin", 0, 0))
     attached = {"uris": "a:1", "schema_registry.name": "sr"}
     made.catalog.create_store(Store("attached", "KAFKA", attached, "sysadmin", 0, 0))
     return made
@@ -156,6 +157,10 @@ REFUSED = [
         "MISSING_PROPERTY",
     ),
     ("CREATE STORE n WITH ('type' = CONFLUENT_KAFKA, 'uris' = 'a:1')", "MISSING_PROPERTY"),
+    ("CREATE STORE n WITH ('type' = KAFKA, 'uris' = 'a:1', 'kafka.sasl.password' = 'x')", "MISSING_PROPERTY"),
+    ("CREATE STORE n WITH ('type' = KINESIS, 'uris' = 'http://ann:hush@h:1')", "BAD_PROPERTY"),
+    ("CREATE SCHEMA_REGISTRY n WITH ('type' = CONFLUENT, 'uris' = 'http://ann:hush@h:1')", "BAD_PROPERTY"),
+    ("CREATE STORE n WITH ('type' = KINESIS, 'rois' = 'x')", "UNKNOWN_PROPERTY"),
     ("CREATE STORE n WITH ('type' = KINESIS)", "MISSING_PROPERTY"),
     ("CREATE STORE n WITH ('type' = KINESIS, 'uris' = 'x', 'kinesis.access_key_id' = 'x')", "MISSING_PROPERTY"),
     ("CREATE STORE n WITH ('type' = KAFKA, 'uris' = 'a:1', 'schema_registry.name' = 'nobody')", "REGISTRY_NOT_FOUND"),
@@ -176,6 +181,7 @@ REFUSED = [
     ("UPDATE ENTITY clicks WITH ('topic.replicas' = 2)", "UNSUPPORTED"),
     ("UPDATE ENTITY clicks WITH ('value.descriptor.name' = 'x')", "DESCRIPTOR_NOT_FOUND"),
     ("DROP ENTITY clicks", "DEPENDENTS_EXIST"),
+    ("DROP ENTITY clicks IN STORE same", "DEPENDENTS_EXIST"),
     ("DROP ENTITY n", "ENTITY_NOT_FOUND"),
     ("INSERT INTO ENTITY clicks VALUE('{}') WITH ('kye' = '1')", "UNKNOWN_PROPERTY"),
     ("CREATE SCHEMA_REGISTRY n WITH ('uris' = 'x')", "MISSING_PROPERTY"),
@@ -197,6 +203,7 @@ def test_what_does_not_fit_is_refused_by_name(session: Session, sql: str, name: 
         plan(session, sql)
     assert caught.value.name == name
     assert str(caught.value) and caught.value.position is not None
+    assert "hush" not in str(caught.value.located(sql, caught.value.position))
 
 
 def test_the_sessions_own_store_is_not_dropped(session: Session) -> None:
@@ -282,6 +289,7 @@ MASKED = [
     ("'kafka.sasl.password' = 'not ended", "'kafka.sasl.password' = **********"),
     ('sasl.password = "x"', "sasl.password = ***"),
     ("'kafka.sasl.username' = 'ann'", "'kafka.sasl.username' = 'ann'"),
+    ("'uris' = 'http://ann:hush@h:1,a:1'", "'uris' = 'http://********@h:1,a:1'"),
     ("'-----BEGIN PRIVATE KEY-----\nx\n-----END PRIVATE KEY-----'", "'" + "*" * 27 + "\n*\n" + "*" * 25 + "'"),
 ]
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from millpond.catalog.model import Store
 from millpond.errors import MillpondError
 
 
@@ -57,6 +58,14 @@ def _text(value: Any) -> str:
     return str(value).strip()
 
 
+def _uris(value: Any) -> str:
+    """A login in an address would be shown with it."""
+    text = _text(value)
+    if "@" in text:
+        raise ValueError
+    return text
+
+
 def _verbatim(value: Any) -> str:
     """A password may begin and end with blanks."""
     if value is None or isinstance(value, bool) or not str(value):
@@ -103,6 +112,7 @@ def _tls_disabled(value: Any) -> str:
 
 
 TEXT = StoreProperty(_text, "text")
+URIS = StoreProperty(_uris, "addresses with commas between, and no user or password in them")
 SECRET = StoreProperty(_verbatim, "text", secret=True)
 FLAG = StoreProperty(_flag, "TRUE or FALSE")
 REGION = StoreProperty(_region, "a region such as 'us-east-1'")
@@ -119,7 +129,7 @@ _TLS = {
     "tls.client.key_file": FILE,
     "tls.client.key_passphrase": SECRET,
 }
-_COMMON = {"uris": TEXT, "access_region": REGION, CONFIG_FILE: FILE}
+_COMMON = {"uris": URIS, "access_region": REGION, CONFIG_FILE: FILE}
 _KAFKA = {
     **_COMMON,
     **_TLS,
@@ -201,7 +211,7 @@ LOGINS: Mapping[str, tuple[str, ...]] = {
 }
 """`kafka.sasl.hash_function` -> what it needs."""
 
-_REGISTRY = {"uris": TEXT, "access_region": REGION, CONFIG_FILE: FILE, **_TLS}
+_REGISTRY = {"uris": URIS, "access_region": REGION, CONFIG_FILE: FILE, **_TLS}
 
 REGISTRY_KINDS: Mapping[str, StoreKind] = {
     kind.type: kind
@@ -235,6 +245,19 @@ TOPIC_SETTING = "kafka.topic."
 """What follows is any setting of a Kafka topic."""
 
 
+def same_place(one: Store, other: Store) -> bool:
+    """Whether two stores are seen to lead to the same topics: they share an address, or a region without one."""
+    if STORE_KINDS[one.type].partitions != STORE_KINDS[other.type].partitions:
+        return False
+    return one.name == other.name or bool(_places(one) & _places(other))
+
+
+def _places(store: Store) -> set[str]:
+    uris = store.properties.get("uris", store.properties.get("access_region", ""))
+    addresses = (uri.strip().lower().rpartition("//")[2].rstrip("/") for uri in uris.split(","))
+    return {address.replace("localhost", "127.0.0.1") for address in addresses if address}
+
+
 def speaks_tls(properties: Mapping[str, str]) -> bool:
     """As `tls.disabled` says. Without it a store that logs in or names certificates speaks TLS, any other does not."""
     given = properties.get("tls.disabled")
@@ -248,6 +271,8 @@ def check_needs(kind: StoreKind, given: Mapping[str, str], statement: str) -> No
     """Raises MISSING_PROPERTY for what a store or registry with these properties, secrets among them, lacks."""
     login = LOGINS.get(given.get("kafka.sasl.hash_function", ""), ())
     needed = [*kind.required, *login]
+    if "kafka.sasl.password" in given:
+        needed.append("kafka.sasl.hash_function")
     needed += [name for group in kind.together if given.keys() & set(group) for name in group]
     if kind.type == "KINESIS" and not given.keys() & {"uris", "access_region"}:
         needed.append("access_region")
@@ -266,7 +291,12 @@ def _needs_msk_region(given: Mapping[str, str]) -> bool:
     return given.get("kafka.sasl.hash_function") == "AWS_MSK_IAM" and not named
 
 
-EXAMPLES = {"uris": "'host:9092'", "access_region": "'us-east-1'", "kafka.msk.aws_region": "'us-east-1'"}
+EXAMPLES = {
+    "uris": "'host:9092'",
+    "kafka.sasl.hash_function": "PLAIN",
+    "access_region": "'us-east-1'",
+    "kafka.msk.aws_region": "'us-east-1'",
+}
 
 
 def secret_names() -> frozenset[str]:

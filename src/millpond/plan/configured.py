@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from millpond.catalog.certificates import certificates, private_key
 from millpond.catalog.model import Secrets
-from millpond.catalog.store_kinds import CONFIG_FILE, StoreKind, StoreProperty
+from millpond.catalog.store_kinds import CONFIG_FILE, URIS, StoreKind, StoreProperty
 from millpond.errors import MillpondError, Position
 from millpond.plan.attachments import Files, file_text, property_lines
 from millpond.sql.statements import Properties, Property, PropertyValue
@@ -88,7 +88,7 @@ class _Reader:
             "UNKNOWN_PROPERTY",
             position=item.position,
             name=item.key,
-            statement=f"{self.statement} of type {self.kind.type}",
+            statement=f"{self.statement[0].lower()}{self.statement[1:]} of type {self.kind.type}",
             suggestion=suggestion(item.key, known, listed),
         )
 
@@ -97,7 +97,8 @@ def _checked(item: Property, known: StoreProperty, value: PropertyValue) -> str:
     try:
         return known.read(value)
     except ValueError:
-        shown = "***" if known.secret and not known.file else item.value
+        login = known is URIS and "@" in str(item.value)
+        shown = "***" if login or (known.secret and not known.file) else item.value
         raise _bad(item.position, item.key, shown, known.takes) from None
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from millpond.catalog.dependents import refuse_used_by_relations
 from millpond.catalog.model import EntityDescriptor, Store
-from millpond.catalog.store_kinds import ENTITY_ALIASES, STORE_KINDS, TOPIC_SETTING
+from millpond.catalog.store_kinds import ENTITY_ALIASES, STORE_KINDS, TOPIC_SETTING, same_place
 from millpond.errors import MillpondError
 from millpond.plan.naming import Names
 from millpond.plan.properties import COUNT, TEXT, PropertyKind, read_property
@@ -65,7 +65,9 @@ def plan_drop_entity(
     """Raises STORE_NOT_FOUND, ENTITY_NOT_FOUND, DEPENDENTS_EXIST if relations are on it."""
     store = names.store(statement.store)
     topic = known_entity(statement.name, store, topics)
-    refuse_used_by_relations(names.reader, "entity", topic, names.reader.relations_on_topic(store.name, topic))
+    stores = [s for s in names.reader.stores() if same_place(s, store)]
+    used = [r for s in stores for r in names.reader.relations_on_topic(s.name, topic)]
+    refuse_used_by_relations(names.reader, "entity", topic, used)
     described = [p for p in DESCRIPTORS.values() if names.reader.entity_descriptor(store.name, topic, p)]
     forget = (DescribeEntity(store.name, topic, part, None) for part in described)
     # First what can be undone: a crash in between must leave no descriptor of a topic that is gone.

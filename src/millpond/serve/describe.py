@@ -90,6 +90,7 @@ def _relation(request: Request) -> Rows:
         "value.format": relation.value_format,
         "key.format": relation.key_format,
         "key.type": relation.key_type,
+        **{name: relation.properties.get(name) for name in SPECIFIC},
         "primary_key": ", ".join(relation.primary_key) or None,
         "timestamp": relation.timestamp_column,
         "timestamp.format": relation.timestamp_format,
@@ -103,6 +104,10 @@ def _relation(request: Request) -> Rows:
     }
     rows = [(name, str(value)) for name, value in known.items() if value is not None]
     return rows + [(f"column {c.name}", f"{c.type}{'' if c.nullable else ' NOT NULL'}") for c in relation.columns]
+
+
+SPECIFIC = ("value.delimiter", "key.delimiter", "value.descriptor.name", "key.descriptor.name")
+"""Properties that some formats have."""
 
 
 def _query_ids(queries: Sequence[PersistentQuery]) -> str | None:

@@ -63,9 +63,13 @@ class Connections:
     def columns(self, store: str, topic: str, part: str, form: str) -> tuple[Column, ...]:
         """What the registry says of a topic's keys or values, for the planner.
 
-        Raises NO_SCHEMA_REGISTRY, SUBJECT_NOT_FOUND, SCHEMA_NOT_READABLE, SCHEMA_NOT_AVRO, REGISTRY_*.
+        Raises NO_SCHEMA_REGISTRY, NO_PROTOBUF_SCHEMA, SUBJECT_NOT_FOUND, SCHEMA_NOT_READABLE, SCHEMA_NOT_AVRO,
+        REGISTRY_*.
         """
-        schemas, subject = self.codecs(store).schemas(form), subject_of(topic, part)
+        codecs, subject = self.codecs(store), subject_of(topic, part)
+        if codecs.known is None and form == "protobuf":
+            raise MillpondError("NO_PROTOBUF_SCHEMA", store=store, part=part)
+        schemas = codecs.schemas(form)
         return schemas.columns(subject) if form == "avro" else schemas.protobuf.columns(subject)
 
     def _registry(self, store: Store) -> RegistryAccess | None:
