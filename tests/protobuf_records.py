@@ -309,6 +309,11 @@ EDITION_COLUMNS = (Column("c", MapType(key=INTEGER, value=BIGINT)), Column("n", 
 EDITION_ROW: tuple[Any, ...] = ({0: 0, 1: None}, 0)
 EDITION_DATA = b"\x1a\x04\x08\x00\x10\x00\x1a\x04\x08\x01\x10\x00"
 
+GROUPED = file(("id", 1, "int64"), ("c", 2, "Point"), syntax="proto2")
+GROUPED.message_type[0].field[1].type = F.TYPE_GROUP
+GROUPED_COLUMNS = (Column("id", BIGINT), Column("c", POINT))
+GROUPED_DATA = b"\x08\x05\x13\x08\x01\x14"
+
 PARTS = file(("n", 1, "int64"), ("p", 2, "Point"), ("r", 3, "repeated int32"), ("m", 4, "map<string, int64>"))
 PARTS_COLUMNS = (
     Column("n", BIGINT),

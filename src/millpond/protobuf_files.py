@@ -19,6 +19,8 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*|_[A-Za-z0-9_]+")
 TIMESTAMP_FILE = "google/protobuf/timestamp.proto"
 RESERVED = range(19_000, 20_000)
 """Numbers that Protobuf keeps for itself."""
+LAST_NUMBER = (1 << 29) - 1
+"""The highest that a field can have."""
 
 WRITTEN = {
     "BOOLEAN": FieldDescriptorProto.TYPE_BOOL,
@@ -74,7 +76,10 @@ def _refusal(column: str, type_: DataType, reason: str) -> MillpondError:
 def _add(file: FileDescriptorProto, message: DescriptorProto, scope: str, name: str, type_: DataType) -> None:
     if not NAME.fullmatch(name):
         raise _refusal(name, type_, "Protobuf does not allow such a name")
-    field = message.field.add(name=name, number=_next_number(message), label=FieldDescriptorProto.LABEL_OPTIONAL)
+    number = _next_number(message)
+    if number > LAST_NUMBER:
+        raise _refusal(name, type_, f"message {message.name} has no number left for its field")
+    field = message.field.add(name=name, number=number, label=FieldDescriptorProto.LABEL_OPTIONAL)
     match type_:
         case ArrayType():
             _refuse_nested(name, type_, type_.element)
@@ -90,9 +95,20 @@ def _add(file: FileDescriptorProto, message: DescriptorProto, scope: str, name: 
 
 
 def _next_number(message: DescriptorProto) -> int:
-    taken = [f.number for f in message.field] + [r.end - 1 for r in message.reserved_range]
-    number = max(taken, default=0) + 1
-    return RESERVED.stop if number in RESERVED else number
+    """The first that is free behind those of its fields, or in front if there is none."""
+    taken = {f.number for f in message.field}
+    kept = [range(r.start, r.end) for r in message.reserved_range]
+    kept += [range(r.start, r.end) for r in message.extension_range]
+
+    def free(number: int) -> int:
+        while True:
+            around = next((r for r in (RESERVED, *kept) if number in r), None)
+            if around is None and number not in taken:
+                return number
+            number = number + 1 if around is None else around.stop
+
+    behind = free(max(taken, default=0) + 1)
+    return behind if behind <= LAST_NUMBER else free(1)
 
 
 def _refuse_nested(name: str, type_: DataType, part: DataType) -> None:

@@ -29,6 +29,20 @@ async def test_messages_are_printed_as_protobufs_json_and_what_is_none_as_text(
     assert await printed(shop, 3) == [[None, TEXT], [None, "\0\0\0\0\1\2\2\7"], [None, "\0\0\0\0\1\0\x08"]]
 
 
+async def test_nothing_is_asked_for_while_records_are_printed(shop: EngineWorld, registry: FakeRegistry) -> None:
+    text = registry.add('syntax = "proto3";')
+    registry.kinds[text] = "PROTOBUF"
+    other = registry.add("{}")
+    registry.kinds[other] = "JSON"
+    shop.log.produce("orders", [NewRecord(None, pb.framed(i, b"x", b"")) for i in (text, other, 99)])
+    assert await printed(shop, 3) == [[None, "\0\0\0\0\1x"], [None, "\0\0\0\0\2x"], [None, "\0\0\0\0cx"]]
+    calls = ["GET /schemas/ids/1", "GET /schemas/ids/1?format=serialized", "GET /schemas/ids/2", "GET /schemas/ids/99"]
+    assert sorted(registry.asked) == calls
+    schemas = registry.opened()
+    assert schemas.printed(pb.framed(99, b"x")) is None
+    assert len(registry.asked) == 4
+
+
 async def test_text_is_written_as_the_first_message_of_the_newest_schema(
     shop: EngineWorld, registry: FakeRegistry
 ) -> None:

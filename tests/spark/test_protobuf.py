@@ -26,9 +26,11 @@ from millpond.stores.formats.protobuf_writer import protobuf_encoder
 from millpond.stores.formats.undecodable import UndecodableError
 from millpond.stores.registry import registry_access
 from millpond.types import BIGINT, VARCHAR, Column, Field, StructType
+from tests import avro_records as av
 from tests import protobuf_records as pb
 from tests.catalog.examples import CLICKS
 from tests.schema_registry import FakeRegistry, fake_registry
+from tests.spark.test_avro import java_rows as avro_rows
 from tests.spark.test_avro import listed
 from tests.spark.test_codec import marked, plain, records_frame
 
@@ -56,7 +58,8 @@ def java_rows(
     spark: SparkSession, form: RecordFormat, columns: Columns, records: Sequence[bytes], **options: Any
 ) -> list[Any]:
     needed = [c for c in columns if c.name in options["needed"]] if "needed" in options else columns
-    column = decode(columns, form, query_id="protobuf", error_handling="IGNORE", **options)
+    error_handling = options.pop("error", "IGNORE")
+    column = decode(columns, form, query_id="protobuf", error_handling=error_handling, **options)
     found = records_frame(spark, records).select(column.alias("r")).collect()
     return [None if row.r is None else [plain(c.type, v) for c, v in zip(needed, row.r, strict=True)] for row in found]
 
@@ -135,8 +138,18 @@ def test_the_message_is_found_by_its_place_in_a_file_that_imports_another(
 def test_schemas_of_another_kind_and_text_are_bad_records(spark: SparkSession, registry: FakeRegistry) -> None:
     avro, text = registry.add('"string"', "avro-value"), registry.add('syntax = "proto3";', "text-value")
     registry.kinds[text] = "PROTOBUF"
-    records = [pb.framed(avro, b""), pb.framed(text, b"")]
-    assert java_rows(spark, by_registry(registry), pb.NOW, records) == [None, None]
+    form, records = by_registry(registry), [pb.framed(avro, b""), pb.framed(text, b"")] * 3
+    before = len(registry.asked)
+    assert java_rows(spark, form, pb.NOW, records) == [None] * 6
+    assert java_rows(spark, form, pb.NOW, records) == [None] * 6
+    assert len(registry.asked) == before + 2
+    good = av.written("string", "a", avro)
+    assert avro_rows(spark, registry, (Column("name", VARCHAR),), [good]) == [["a"]]
+
+
+def test_a_group_is_named_as_what_it_is(spark: SparkSession) -> None:
+    with pytest.raises(Py4JJavaError, match="column 'c': it is a group, which is not supported"):
+        java_rows(spark, by_message(pb.message(pb.GROUPED)), pb.GROUPED_COLUMNS, [pb.GROUPED_DATA], error="TERMINATE")
 
 
 def test_a_schema_without_the_files_that_it_imports_is_read_if_those_are_of_options_alone(

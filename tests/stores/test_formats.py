@@ -19,11 +19,11 @@ from millpond.stores.formats.json_writer import encode_json
 from millpond.stores.formats.numbers import java_float
 from millpond.stores.formats.primitive import decode_primitive, encode_primitive
 from millpond.stores.formats.records import (
-    decode_key,
     encode_key,
     encode_value,
     key_columns,
-    key_row,
+    key_decoder,
+    key_rows,
     value_decoder,
 )
 from millpond.stores.formats.undecodable import UndecodableError
@@ -303,27 +303,27 @@ VIEW = Relation(
 
 def test_a_key_of_json_is_an_object_of_its_columns() -> None:
     assert encode_key(VIEW, ("./home", "d1")) == b'{"url":"./home","device":"d1"}'
-    assert decode_key(VIEW, b'{"url":"./home","device":"d1"}') == ("./home", "d1")
-    assert key_row(VIEW, b'{"url":"./home","device":"d1"}') == ("./home", "d1", None)
+    assert key_decoder(VIEW)(b'{"url":"./home","device":"d1"}') == ("./home", "d1")
+    assert key_rows(VIEW)(b'{"url":"./home","device":"d1"}') == ("./home", "d1", None)
 
 
 def test_a_primitive_key_is_its_bare_value() -> None:
     keyed = replace(VIEW, key_format="primitive", key_columns=("visits",))
     assert encode_key(keyed, (5,)) == b"\0\0\0\0\0\0\0\5"
-    assert key_row(keyed, b"\0\0\0\0\0\0\0\5") == (None, None, 5)
+    assert key_rows(keyed)(b"\0\0\0\0\0\0\0\5") == (None, None, 5)
 
 
 def test_a_view_over_a_stream_has_hidden_key_columns() -> None:
     hidden = replace(VIEW, primary_key=(), key_columns=())
     assert [c.name for c in key_columns(hidden)] == ["_partition", "_offset"]
     assert encode_key(hidden, (1, 2)) == b'{"_partition":1,"_offset":2}'
-    assert key_row(hidden, b'{"_partition":1,"_offset":2}') == (None, None, None)
+    assert key_rows(hidden)(b'{"_partition":1,"_offset":2}') == (None, None, None)
 
 
 def test_a_stream_without_a_key_writes_none() -> None:
     plain = replace(VIEW, kind=RelationKind.STREAM, primary_key=(), key_columns=(), key_format=None)
     assert encode_key(plain, ()) is None
-    assert key_row(plain, None) == (None, None, None)
+    assert key_rows(plain)(None) == (None, None, None)
 
 
 def test_excluded_columns_are_only_in_the_key() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,8 +15,10 @@ from millpond.avro_types import UnreadableSchemaError
 from millpond.errors import MillpondError
 from millpond.protobuf_files import descriptor_set, new_file, with_columns
 from millpond.protobuf_types import Message, columns_of, message_names
+from millpond.stores.codecs import Codecs
 from millpond.stores.formats.protobuf_reader import protobuf_decoder
 from millpond.stores.formats.protobuf_writer import protobuf_encoder
+from millpond.stores.formats.records import key_decoder
 from millpond.stores.formats.undecodable import UndecodableError
 from millpond.stores.protobuf_schemas import ProtobufSchemas
 from millpond.types import (
@@ -33,6 +36,7 @@ from millpond.types import (
     StructType,
 )
 from tests import protobuf_records as pb
+from tests.catalog.examples import CLICKS
 from tests.marked_values import marked
 from tests.schema_registry import FakeRegistry, fake_registry
 
@@ -202,6 +206,11 @@ def test_a_message_that_stands_for_no_columns_says_why(change: str, reason: str)
         columns_of(odd(change))
 
 
+def test_a_group_is_named_as_what_it_is() -> None:
+    with pytest.raises(UndecodableError, match="column 'c': it is a group, which is not supported"):
+        read(pb.GROUPED, pb.GROUPED_COLUMNS, pb.GROUPED_DATA)
+
+
 def test_files_of_options_may_be_missing() -> None:
     assert columns_of(odd("options")) == (Column("id", BIGINT), Column("more", VARCHAR))
 
@@ -322,6 +331,54 @@ def test_a_subjects_fields_keep_their_numbers_and_new_columns_get_new_ones(regis
     with pytest.raises(MillpondError) as caught:
         schemas.register("orders-value", (Column("gone", BIGINT),))
     assert caught.value.name == "NO_PROTOBUF_FORM"
+
+
+def reserved(start: int, stop: int, extended: tuple[int, int] = (90, 91)) -> FileDescriptorProto:
+    """A message with the fields 1 and 3, whose numbers from `start` to before `stop` are taken."""
+    file = pb.file(("one", 1, "int64"), ("three", 3, "int64"), syntax="proto2")
+    file.message_type[0].reserved_range.add(start=start, end=stop)
+    file.message_type[0].extension_range.add(start=extended[0], end=extended[1])
+    return file
+
+
+@pytest.mark.parametrize(
+    ("file", "number"),
+    [
+        (reserved(4, 6, (6, 9)), 9),
+        (reserved(10, 1 << 29), 4),
+        (reserved(4, 1 << 29), 2),
+        (reserved(5, 90, (4, 5)), 90),
+        (reserved(4, 19_000, (20_000, 20_005)), 20_005),
+    ],
+    ids=lambda v: str(v) if isinstance(v, int) else "file",
+)
+def test_a_new_field_gets_the_first_number_that_nothing_else_has(file: FileDescriptorProto, number: int) -> None:
+    made = with_columns(file, (Column("new", BIGINT),))
+    assert made.message_type[0].field[-1].number == number
+    assert columns_of(pb.message(made))[-1] == Column("new", BIGINT)
+
+
+def test_a_message_without_a_number_for_a_new_field_is_refused() -> None:
+    with pytest.raises(MillpondError, match="no number left") as caught:
+        with_columns(reserved(4, 1 << 29, (2, 3)), (Column("new", BIGINT),))
+    assert caught.value.name == "NO_PROTOBUF_FORM"
+
+
+def test_a_keys_decoder_is_made_once_for_many_records_of_a_descriptor() -> None:
+    asked: list[str] = []
+
+    def file(source: str) -> bytes:
+        asked.append(source)
+        return pb.message(pb.file(("id", 1, "int64"), ("url", 2, "string"))).files
+
+    named = {"key.descriptor.source": "d", "key.descriptor.name": "shop.Row"}
+    key = StructType(fields=(Field("id", BIGINT), Field("url", VARCHAR)))
+    relation = replace(CLICKS, key_format="protobuf", key_type=key, key_columns=(), primary_key=(), properties=named)
+    codecs = Codecs("s", None, file)
+    for _ in range(2):
+        read_key = key_decoder(relation, codecs)
+        assert [read_key(b"\x08\x05"), read_key(b"\x12\x01a")] == [(5, ""), (0, "a")]
+    assert asked == ["d"]
 
 
 def test_a_new_subjects_schema_is_registered_as_confluents_serializer_does(registry: FakeRegistry) -> None:

@@ -9,6 +9,9 @@ from enum import StrEnum
 
 from millpond.types import Column, DataType
 
+WITH_SCHEMAS = ("avro", "protobuf")
+"""Formats of records whose schemas tell columns."""
+
 
 class RelationKind(StrEnum):
     """What a relation is; `view` is a materialized view."""

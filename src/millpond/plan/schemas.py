@@ -8,7 +8,7 @@ from typing import Any
 
 from millpond.avro_types import avro_schema
 from millpond.catalog.lookup import existing_store
-from millpond.catalog.model import Relation, RelationKind
+from millpond.catalog.model import WITH_SCHEMAS, Relation, RelationKind
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.nodes import Kind, Sink
@@ -18,8 +18,6 @@ from millpond.types import Column, Field, StructType
 
 ColumnLookup = Callable[[str, str, str, str], tuple[Column, ...]]
 """(store, topic, key or value, format) -> the columns that the store's registry knows."""
-WITH_SCHEMAS = ("avro", "protobuf")
-"""Formats whose schemas tell columns."""
 
 
 def check_schemas(relation: Relation, reader: CatalogReader) -> None:

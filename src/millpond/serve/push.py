@@ -20,7 +20,7 @@ from millpond.serve.shown import Shown
 from millpond.serve.tail import Batch, Follower, Hub
 from millpond.serve.token import Token, check_not_expired, decode_token
 from millpond.stores.codecs import Codecs
-from millpond.stores.formats.records import key_columns, key_row, value_decoder
+from millpond.stores.formats.records import key_columns, key_rows, value_decoder
 from millpond.stores.formats.undecodable import UndecodableError
 from millpond.stores.protocol import Log, Record
 from millpond.stores.schemas import Schemas
@@ -185,6 +185,7 @@ class FollowChangelog(Follow):
     ) -> None:
         super().__init__(topic, selection, context, follower, resumed=resumed)
         names = [c.name for c in key_columns(topic.relation)]
+        self._key_row = key_rows(topic.relation, topic.schemas)
         self._shown = Shown(selection, by_key=selection.only_uses(names), begun_before=resumed)
 
     def _change(self, record: Record, row: Row | None) -> Change | None:
@@ -192,8 +193,7 @@ class FollowChangelog(Follow):
         if found is not None:
             self._shown.add(record.key)
             return Change("upsert", found, self._token(record), ingested_of(record))
-        key = key_row(self._topic.relation, record.key, self._topic.schemas)
-        deleted = self._topic.row(key, record, is_delete=True)
+        deleted = self._topic.row(self._key_row(record.key), record, is_delete=True)
         if not self._shown.remove(record.key, deleted, is_delete=row is None):
             return None
         return Change("delete", self._selection.project(deleted), self._token(record), ingested_of(record))
@@ -203,14 +203,14 @@ def decoded(
     relation: Relation, records: Sequence[Record], schemas: Codecs | None = None
 ) -> list[Row | UndecodableError | None]:
     """The row of each record: None for a delete, the reason for one that does not decode."""
-    decode = value_decoder(relation, schemas)
-    return [_decoded(relation, decode, r, schemas) for r in records]
+    decode, key_row = value_decoder(relation, schemas), key_rows(relation, schemas)
+    return [_decoded(decode, key_row, r) for r in records]
 
 
-def _decoded(relation: Relation, decode: Any, record: Record, schemas: Codecs | None) -> Row | UndecodableError | None:
+def _decoded(decode: Any, key_row: Any, record: Record) -> Row | UndecodableError | None:
     try:
         if record.value is None:
-            key_row(relation, record.key, schemas)  # a key that does not decode is found here, once for all
+            key_row(record.key)  # a key that does not decode is found here, once for all
             return None
         row: Row = decode(record.key, record.value)
     except UndecodableError as error:

@@ -29,6 +29,7 @@ class Codecs:
         self.store, self.descriptor_file = store, descriptor_file
         self.known = schemas
         """Those of the store's registry, if it has one."""
+        self._messages: dict[tuple[str, str], Message] = {}
 
     def decoder(self, relation: Relation, part: str, columns: tuple[Column, ...]) -> Decode:
         """Bytes of a key or value -> row. It raises UndecodableError, and REGISTRY_* when it meets a new schema.
@@ -64,7 +65,11 @@ class Codecs:
     def message(self, relation: Relation, part: str) -> Message | None:
         """The message that the relation's descriptor names; None if it has none."""
         found = relation.descriptor(part)
-        return None if found is None else Message(self.descriptor_file(found[0]), found[1])
+        if found is None:
+            return None
+        if found not in self._messages:
+            self._messages[found] = Message(self.descriptor_file(found[0]), found[1])
+        return self._messages[found]
 
     def schemas(self, form: str) -> Schemas:
         """Those of the store's registry. Raises NO_SCHEMA_REGISTRY."""

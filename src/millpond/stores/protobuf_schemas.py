@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,14 +22,12 @@ from millpond.stores.formats.protobuf_reader import protobuf_decoder
 from millpond.stores.formats.protobuf_text import protobuf_from_text, protobuf_printer
 from millpond.stores.formats.protobuf_writer import check_writable, protobuf_encoder
 from millpond.stores.formats.undecodable import UndecodableError
+from millpond.stores.known_schemas import KnownSchemas
 from millpond.stores.registry import RegistryClient, SerializedSchema
 from millpond.types import Column
 
 Row: TypeAlias = tuple[Any, ...]
 Decode: TypeAlias = Callable[[bytes], Row]
-
-ASK_AGAIN_SECONDS = 30.0
-"""An id without a usable schema is not asked for again for so long: stray bytes look like ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +36,6 @@ class Written:
 
     schema_id: int
     message: Message
-
-
-@dataclass(frozen=True, slots=True)
-class _Absent:
-    """An id without a usable schema."""
-
-    reason: str
-    until: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +60,11 @@ class ProtobufSchemas:
     """Decodes and encodes by one registry's Protobuf schemas. Safe to use from several threads."""
 
     def __init__(self, client: RegistryClient, clock: Callable[[], float] = time.monotonic) -> None:
-        self.client, self.clock = client, clock
-        self._files: dict[int, _File | _Absent] = {}
+        self.client = client
+        self._files = KnownSchemas(self._asked, clock)
         self._decoders: dict[tuple[int, tuple[int, ...], tuple[Column, ...]], Decode] = {}
         self._printers: dict[tuple[int, tuple[int, ...]], Callable[[bytes], str]] = {}
         self._written: dict[tuple[str, tuple[Column, ...]], Written] = {}
-        self._lock = threading.Lock()
 
     def decoder(self, columns: tuple[Column, ...]) -> Decode:
         """Framed messages -> rows. It raises UndecodableError, and REGISTRY_* when it meets a new schema."""
@@ -123,10 +111,10 @@ class ProtobufSchemas:
             return columns_of(_parsed(latest).message(FIRST_MESSAGE))
 
     def printed(self, data: bytes) -> str | None:
-        """A framed message as JSON; None if it is none of a schema that the registry has. Raises REGISTRY_*."""
+        """A framed message as JSON; None if it is none of a schema that is at hand (`fetch`)."""
         schema_id = schema_id_of(data)
-        file = self._file(schema_id)
-        if isinstance(file, _Absent):
+        file = self._files.at_hand(schema_id)
+        if file is None:
             return None
         try:
             path, start = message_path(data)
@@ -154,12 +142,11 @@ class ProtobufSchemas:
 
     def unknown(self, ids: Iterable[int]) -> set[int]:
         """Those that would have to be asked for."""
-        return {i for i in ids if self._known(i) is None}
+        return self._files.unknown(ids)
 
     def fetch(self, ids: Iterable[int]) -> None:
         """Have the schemas at hand. Raises REGISTRY_UNREACHABLE, REGISTRY_LOGIN_FAILED."""
-        for schema_id in ids:
-            self._file(schema_id)
+        self._files.fetch(ids)
 
     def _latest(self, subject: str) -> SerializedSchema | None:
         with _naming(subject):
@@ -168,9 +155,7 @@ class ProtobufSchemas:
     def _decoder(self, schema_id: int, path: tuple[int, ...], columns: tuple[Column, ...]) -> Decode:
         found = self._decoders.get((schema_id, path, columns))
         if found is None:
-            file = self._file(schema_id)
-            if isinstance(file, _Absent):
-                raise UndecodableError(file.reason)
+            file = self._files.get(schema_id)
             try:
                 found = protobuf_decoder(file.message(path), columns)
             except UnreadableSchemaError as error:
@@ -178,28 +163,14 @@ class ProtobufSchemas:
             self._decoders[schema_id, path, columns] = found
         return found
 
-    def _known(self, schema_id: int) -> _File | _Absent | None:
-        found = self._files.get(schema_id)
-        return None if isinstance(found, _Absent) and found.until < self.clock() else found
-
-    def _file(self, schema_id: int) -> _File | _Absent:
-        found = self._known(schema_id)
-        if found is not None:
-            return found
-        with self._lock:
-            found = self._known(schema_id) or self._asked(schema_id)
-            self._files[schema_id] = found
-        return found
-
-    def _asked(self, schema_id: int) -> _File | _Absent:
+    def _asked(self, schema_id: int) -> _File:
         try:
             found = self.client.serialized(schema_id)
             if found is not None:
                 return _parsed(found)
-            reason = f"the registry has no schema {schema_id}"
         except UnreadableSchemaError as error:
-            reason = f"schema {schema_id}: {error}"
-        return _Absent(reason, self.clock() + ASK_AGAIN_SECONDS)
+            raise UnreadableSchemaError(f"schema {schema_id}: {error}") from None
+        raise UnreadableSchemaError(f"the registry has no schema {schema_id}")
 
 
 @contextmanager

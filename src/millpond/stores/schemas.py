@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from fastavro.schema import SchemaParseException
@@ -18,6 +16,7 @@ from millpond.stores.formats.avro_text import avro_from_text, avro_printer
 from millpond.stores.formats.avro_writer import avro_encoder
 from millpond.stores.formats.framing import HEADER, framed, schema_id_of
 from millpond.stores.formats.undecodable import UndecodableError
+from millpond.stores.known_schemas import KnownSchemas
 from millpond.stores.protobuf_schemas import ProtobufSchemas
 from millpond.stores.registry import RegistryAccess, RegistryClient, is_of_protobuf
 from millpond.types import Column
@@ -25,21 +24,10 @@ from millpond.types import Column
 Row: TypeAlias = tuple[Any, ...]
 Decode: TypeAlias = Callable[[bytes], Row]
 
-ASK_AGAIN_SECONDS = 30.0
-"""An id that the registry does not have is not asked for again for so long: stray bytes look like ids."""
-
 
 def subject_of(topic: str, part: str) -> str:
     """Where the schema of a topic's records is kept; `part` is key or value."""
     return f"{topic}-{part}"
-
-
-@dataclass(frozen=True, slots=True)
-class _Absent:
-    """An id without a usable schema."""
-
-    reason: str
-    until: float
 
 
 class Schemas:
@@ -49,12 +37,10 @@ class Schemas:
         self.client = RegistryClient(access)
         self.protobuf = ProtobufSchemas(self.client, clock)
         """Those of Protobuf; all else here is Avro."""
-        self.clock = clock
-        self._texts: dict[int, str | _Absent] = {}
+        self._texts = KnownSchemas(self._asked, clock)
         self._decoders: dict[tuple[int, tuple[Column, ...]], Decode] = {}
         self._ids: dict[tuple[str, tuple[Column, ...]], int] = {}
         self._printers: dict[int, Callable[[bytes], str]] = {}
-        self._lock = threading.Lock()
 
     def decoder(self, columns: tuple[Column, ...]) -> Decode:
         """Framed Avro -> row. It raises UndecodableError, and REGISTRY_* when it meets a new schema."""
@@ -91,12 +77,12 @@ class Schemas:
             raise MillpondError("SCHEMA_NOT_READABLE", subject=subject, reason=str(error)) from None
 
     def printed(self, data: bytes) -> str | None:
-        """A framed record as JSON; None if it is none of a schema that the registry has. Raises REGISTRY_*."""
+        """A framed record as JSON; None if it is none of a schema that is at hand (`fetch`)."""
         if len(data) < HEADER or data[0] != 0:
             return None
         schema_id = schema_id_of(data)
-        text = self._text(schema_id)
-        if isinstance(text, _Absent):
+        text = self._texts.at_hand(schema_id)
+        if text is None:
             return self.protobuf.printed(data)
         try:
             show = self._printers.get(schema_id) or self._printers.setdefault(schema_id, avro_printer(text))
@@ -130,12 +116,11 @@ class Schemas:
 
     def unknown_ids(self, ids: Iterable[int]) -> set[int]:
         """Those that would have to be asked for."""
-        return {i for i in ids if self._known(i) is None}
+        return self._texts.unknown(ids)
 
     def fetch(self, ids: Iterable[int]) -> None:
         """Have the schemas at hand. Raises REGISTRY_UNREACHABLE, REGISTRY_LOGIN_FAILED."""
-        for schema_id in ids:
-            self._text(schema_id)
+        self._texts.fetch(ids)
 
     def close(self) -> None:
         self.client.close()
@@ -143,9 +128,7 @@ class Schemas:
     def _decoder(self, schema_id: int, columns: tuple[Column, ...]) -> Decode:
         found = self._decoders.get((schema_id, columns))
         if found is None:
-            text = self._text(schema_id)
-            if isinstance(text, _Absent):
-                raise UndecodableError(text.reason)
+            text = self._texts.get(schema_id)
             try:
                 found = avro_decoder(text, columns)
             except UnreadableSchemaError as error:
@@ -153,29 +136,18 @@ class Schemas:
             self._decoders[schema_id, columns] = found
         return found
 
-    def _known(self, schema_id: int) -> str | _Absent | None:
-        found = self._texts.get(schema_id)
-        return None if isinstance(found, _Absent) and found.until < self.clock() else found
-
-    def _text(self, schema_id: int) -> str | _Absent:
-        found = self._known(schema_id)
-        if found is not None:
-            return found
-        with self._lock:
-            found = self._known(schema_id) or self._asked(schema_id)
-            self._texts[schema_id] = found
-        return found
-
-    def _asked(self, schema_id: int) -> str | _Absent:
-        reason = f"the registry has no schema {schema_id}"
+    def _asked(self, schema_id: int) -> str:
         try:
             text = self.client.schema(schema_id)
         except MillpondError as error:
             if error.name != "SCHEMA_NOT_AVRO":
                 raise
-            text, reason = None, str(error)
-            self.protobuf.fetch([schema_id])
-        return _Absent(reason, self.clock() + ASK_AGAIN_SECONDS) if text is None else text
+            if is_of_protobuf(error):
+                self.protobuf.fetch([schema_id])
+            raise UnreadableSchemaError(str(error)) from None
+        if text is None:
+            raise UnreadableSchemaError(f"the registry has no schema {schema_id}")
+        return text
 
     def _record_name(self, subject: str) -> str:
         latest = self.client.latest(subject)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, Protocol, TypeAlias
 
-from millpond.catalog.model import Relation, RelationKind
+from millpond.catalog.model import WITH_SCHEMAS, Relation, RelationKind
 from millpond.errors import MillpondError
 from millpond.stores.formats.delimited import delimited_decoder, encode_delimited
 from millpond.stores.formats.json_reader import json_decoder
@@ -24,9 +25,6 @@ class Codecs(Protocol):
     def encoder(
         self, relation: Relation, part: str, columns: tuple[Column, ...]
     ) -> Callable[[Sequence[Any]], bytes]: ...
-
-
-WITH_SCHEMAS = ("avro", "protobuf")
 
 
 ROW_KEY = (Column("_partition", INTEGER), Column("_offset", BIGINT))
@@ -65,12 +63,15 @@ def encode_key(relation: Relation, values: Sequence[Any], schemas: Codecs | None
     return _encode(relation, "key", relation.key_format, columns, values, schemas)
 
 
-def decode_key(relation: Relation, data: bytes, schemas: Codecs | None = None) -> Row:
-    """The values of `key_columns(relation)`. Raises UndecodableError."""
+def key_decoder(relation: Relation, schemas: Codecs | None = None) -> Callable[[bytes], Row]:
+    """Keys -> the values of `key_columns(relation)`. It raises UndecodableError."""
     columns = key_columns(relation)
+    if not columns:
+        return lambda data: ()
     if relation.key_format == "primitive":
-        return (decode_primitive(columns[0].type, data),) if columns else ()
-    return _decoder(relation, "key", relation.key_format, columns, schemas)(data) if columns else ()
+        type_ = columns[0].type
+        return lambda data: (decode_primitive(type_, data),)
+    return _decoder(relation, "key", relation.key_format, columns, schemas)
 
 
 def encode_value(relation: Relation, row: Sequence[Any], schemas: Codecs | None = None) -> bytes | None:
@@ -136,19 +137,28 @@ def value_decoder(relation: Relation, schemas: Codecs | None = None) -> Callable
 def _joined(
     relation: Relation, decode: Callable[[bytes], Row], left_out: frozenset[str], schemas: Codecs | None
 ) -> Callable[[bytes | None, bytes], Row]:
-    names = [c.name for c in key_columns(relation)]
+    read_key = _key_reader(relation, schemas)
 
     def read(key: bytes | None, value: bytes) -> Row:
-        from_key = dict(zip(names, decode_key(relation, key, schemas), strict=True)) if key is not None else {}
-        rest = iter(decode(value))
+        from_key, rest = read_key(key), iter(decode(value))
         return tuple(from_key.get(c.name) if c.name in left_out else next(rest) for c in relation.columns)
 
     return read
 
 
-def key_row(relation: Relation, key: bytes | None, schemas: Codecs | None = None) -> Row:
-    """A deleted row: the key's columns, others None. Raises UndecodableError."""
-    if key is None:
-        return (None,) * len(relation.columns)
-    known = dict(zip((c.name for c in key_columns(relation)), decode_key(relation, key, schemas), strict=True))
-    return tuple(known.get(c.name) for c in relation.columns)
+def key_rows(relation: Relation, schemas: Codecs | None = None) -> Callable[[bytes | None], Row]:
+    """Key -> a deleted row: the key's columns, others None. It raises UndecodableError."""
+    read_key = _key_reader(relation, schemas)
+
+    def read(key: bytes | None) -> Row:
+        known = read_key(key)
+        return tuple(known.get(c.name) for c in relation.columns)
+
+    return read
+
+
+def _key_reader(relation: Relation, schemas: Codecs | None) -> Callable[[bytes | None], dict[str, Any]]:
+    """Key -> its columns' values by name. The decoder is made when there first is a key."""
+    names = [c.name for c in key_columns(relation)]
+    decoder = cache(lambda: key_decoder(relation, schemas))
+    return lambda key: {} if key is None else dict(zip(names, decoder()(key), strict=True))

@@ -79,11 +79,13 @@ abstract class ProtobufField {
   /** A value of a type that is not the column's. */
   private static final class Misfit extends ProtobufField {
     private final String reason;
+    private final int number;
     private final int wire;
     private final boolean always;
 
     Misfit(FieldDescriptor field, String reason) {
       this.reason = reason;
+      number = field.getNumber();
       wire = field.getLiteType().getWireType();
       always = !field.hasPresence() && !field.isRepeated();
     }
@@ -95,7 +97,7 @@ abstract class ProtobufField {
 
     @Override
     Object read(CodedInputStream in, int wire, Object before) throws IOException {
-      in.skipField(1 << 3 | wire);
+      in.skipField(number << 3 | wire);
       return Boolean.TRUE;
     }
 

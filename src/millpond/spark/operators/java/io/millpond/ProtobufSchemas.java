@@ -23,7 +23,6 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -46,8 +45,7 @@ final class ProtobufSchemas {
   /** Files of options, which they leave out, too; nothing of them is needed. */
   private static final Pattern OPTIONS_ALONE =
       Pattern.compile("confluent/|google/protobuf/(cpp|go|java)_features\\.proto$");
-  /** By registry and id. */
-  private static final Map<String, FileDescriptor> KNOWN = new ConcurrentHashMap<>();
+  private static final KnownSchemas<FileDescriptor> KNOWN = new KnownSchemas<>();
 
   private ProtobufSchemas() {}
 
@@ -139,12 +137,7 @@ final class ProtobufSchemas {
    * @throws SchemaRegistry.Away if the registry cannot be asked
    */
   static Descriptor message(SchemaRegistry registry, int id, List<Integer> path) {
-    String key = registry.address() + " " + id;
-    FileDescriptor file = KNOWN.get(key);
-    if (file == null) {
-      file = parsed(registry, registry.found(id, SERIALIZED), id);
-      KNOWN.put(key, file);
-    }
+    FileDescriptor file = KNOWN.get(registry, id, () -> parsed(registry, registry.found(id, SERIALIZED), id));
     List<Descriptor> messages = file.getMessageTypes();
     Descriptor found = null;
     for (int place : path) {

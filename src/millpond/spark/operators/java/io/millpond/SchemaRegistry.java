@@ -14,7 +14,6 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import javax.net.ssl.HttpsURLConnection;
 import org.apache.avro.AvroRuntimeException;
 import org.apache.avro.Schema;
@@ -32,11 +31,8 @@ final class SchemaRegistry implements Serializable {
 
   private static final int SECONDS = 10;
   private static final int ATTEMPTS = 3;
-  private static final long ASK_AGAIN_NANOS = 30_000_000_000L;
   private static final ObjectMapper JSON = new ObjectMapper();
-  private static final Map<String, Schema> SCHEMAS = new ConcurrentHashMap<>();
-  /** When the registry last had no schema of an id: stray bytes look like ids. */
-  private static final Map<String, Long> ABSENT = new ConcurrentHashMap<>();
+  private static final KnownSchemas<Schema> SCHEMAS = new KnownSchemas<>();
 
   private final HashMap<String, String> options;
 
@@ -51,14 +47,7 @@ final class SchemaRegistry implements Serializable {
    * @throws Away if it cannot be asked
    */
   Schema schema(int id) {
-    String key = address() + " " + id;
-    Schema known = SCHEMAS.get(key);
-    if (known != null) {
-      return known;
-    }
-    Schema schema = parsed(found(id, ""), id);
-    SCHEMAS.put(key, schema);
-    return schema;
+    return SCHEMAS.get(this, id, () -> parsed(found(id, ""), id));
   }
 
   /** Tells registries apart. */
@@ -74,14 +63,8 @@ final class SchemaRegistry implements Serializable {
    * @throws Away if it cannot be asked
    */
   JsonNode found(int id, String query) {
-    String key = address() + " " + id;
-    Long asked = ABSENT.get(key);
-    if (asked != null && System.nanoTime() - asked < ASK_AGAIN_NANOS) {
-      throw new Undecodable("the registry has no schema " + id);
-    }
     JsonNode found = ask("/schemas/ids/" + id + query);
     if (found == null) {
-      ABSENT.put(key, System.nanoTime());
       throw new Undecodable("the registry has no schema " + id);
     }
     return found;
