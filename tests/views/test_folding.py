@@ -122,6 +122,18 @@ def test_progress_says_how_far_a_view_is(world: World) -> None:
     assert counted.bytes >= 4096
 
 
+@pytest.mark.parametrize("away", [False, True])
+def test_after_a_restart_a_view_is_measured_though_nothing_comes(world: World, away: bool) -> None:
+    write(world, *((f"u{n}", n) for n in range(100)))
+    world.folder.add(VISITS, ADDRESS)
+    world.settle()
+    world.log.away = away
+    world.restart()
+    measured = eventually(lambda: world.progress(), lambda p: p.rows == 100, deadline=10)
+    assert measured.bytes >= 4096
+    assert measured.offsets_read == 0
+
+
 def test_a_restart_reads_only_what_is_new(world: World) -> None:
     write(world, *((f"u{n}", n) for n in range(100)))
     world.folder.add(VISITS, ADDRESS)

@@ -203,7 +203,9 @@ class Folder:
         """Have the topic looked up, and follow it when it has been."""
         store, relation = self._opened(), followed.relation
         if relation.id not in store.views:
-            store.create_view(relation, followed.indexes.values())
+            found_there = store.create_view(relation, followed.indexes.values())
+            if found_there.offsets:  # rows of an earlier process, to which perhaps nothing comes any more
+                self._sizes.changed(relation.id)
         if followed.search is None:
             followed.search = followed.source.questions.submit(look_up, followed.source.log, relation.topic)
         if not wait([followed.search], patience).done:
