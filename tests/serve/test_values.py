@@ -55,6 +55,26 @@ def test_the_parts_of_a_nested_value_take_the_types_of_its_column(
     assert named[column] == stored
 
 
+@pytest.mark.parametrize(
+    ("column", "value", "shown"),
+    [
+        ("price", "CAST('NaN' AS DOUBLE)", "nan"),
+        ("price", "CAST('-Infinity' AS DOUBLE)", "-inf"),
+        ("ratio", "CAST('NaN' AS FLOAT)", "nan"),
+        ("ratio", "CAST('NaN' AS DOUBLE)", "nan"),
+        ("prices", "MAP['a', CAST('NaN' AS DOUBLE)]", "{'a': nan}"),
+    ],
+)
+def test_nan_and_the_infinities_are_stored(column: str, value: str, shown: str) -> None:
+    session = Session()
+    session.run(
+        "CREATE STREAM s (price DOUBLE, ratio FLOAT, prices MAP<VARCHAR, DOUBLE>) WITH ('value.format' = 'json');"
+    )
+    stage = stage_of(session.plan(f"INSERT INTO s ({column}) VALUES ({value})"), sg.WriteRows)
+    (row,) = evaluate_rows(stage.relation, stage.rows)
+    assert [repr(found) for found in row if found is not None] == [shown]
+
+
 REFUSED = [
     ("prices", "MAP['a', 'b']", "CAST(... AS DOUBLE) around the VARCHAR"),
     ("lists", "MAP[1.5, ARRAY[1]]", "CAST(... AS BIGINT) around the DECIMAL(2, 1)"),

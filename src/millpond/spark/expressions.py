@@ -114,8 +114,6 @@ def _cast(expr: Cast) -> str:
     if source.name == "FLOAT" and is_decimal(target):
         # A FLOAT's shortest digits count, not those of the double that it would be widened to.
         operand = f"CAST({operand} AS STRING)"
-    if target.name in ("FLOAT", "DOUBLE") and source.name == "VARCHAR":
-        return f"nanvl(TRY_CAST({operand} AS {target.name}), NULL)"
     return f"TRY_CAST({operand} AS {type_name(target)})"
 
 

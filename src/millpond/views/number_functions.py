@@ -10,7 +10,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal,
 from functools import lru_cache
 from typing import Any
 
-from millpond.stores.formats.numbers import NUMBER, SPECIAL, java_float, single
+from millpond.stores.formats.numbers import NUMBER, java_float, single
 
 WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 """Wider than the exact product of two DECIMAL(38, 38), so that only the last step rounds."""
@@ -156,17 +156,19 @@ def decimal_to_integer(text: str, bits: int) -> int | None:
     return in_bits(int(Decimal(text)), bits)
 
 
-def to_double(text: str) -> float | None:
-    """A DOUBLE from text; NaN is none."""
+_NAMED = {
+    **{f"{sign}{name}": math.inf for sign in ("", "+") for name in ("inf", "infinity")},
+    **{f"-{name}": -math.inf for name in ("inf", "infinity")},
+}
+
+
+def to_double(text: str) -> float | str | None:
+    """A DOUBLE from text in the spellings that Spark reads; NaN is the text 'NaN', as the view store keeps it."""
     stripped = text.strip()
-    named = {k.lower(): v for k, v in SPECIAL.items()} | {
-        "inf": math.inf,
-        "+inf": math.inf,
-        "-inf": -math.inf,
-    }
-    if stripped.lower() in named or stripped.lower() == "+infinity":
-        value = named.get(stripped.lower(), math.inf)
-        return None if math.isnan(value) else value
+    if stripped.lower() == "nan" or stripped in ("+NaN", "-NaN"):  # with a sign Java reads it, in this spelling alone
+        return "NaN"
+    if stripped.lower() in _NAMED:
+        return _NAMED[stripped.lower()]
     if stripped[-1:] in "dDfF":
         stripped = stripped[:-1]
     return float(stripped) if NUMBER.fullmatch(stripped) else None
