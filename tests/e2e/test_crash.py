@@ -177,6 +177,7 @@ def test_a_broker_that_goes_away_and_comes_back_is_ridden_out(own_server: Server
     clicks = make_clicks(2_000, seed=5)
     send(server.kafka, "clicks", clicks[:1_000])
     equal_to_recount(server, clicks[:1_000])
+    assert healthz(server) == 200  # from now on it waits for no store, for as long as the broker is away
     kill_broker(server)
     eventually(lambda: healthz(server), 503, 30)
     assert server.sql(VIEW) == visits(clicks[:1_000], "url")

@@ -79,7 +79,7 @@ class Engine(Protocol):
         ...
 
     async def reachable(self) -> Mapping[str, str]:
-        """Store -> 'ok' or the error that it ends with; within about a second, and up to ten seconds old."""
+        """Store -> 'ok' or the error that it ends with; at once, as it was known up to half a minute ago."""
         ...
 
 

@@ -12,8 +12,8 @@ from millpond.errors import MillpondError, internal
 
 KEEP_SECONDS = 10.0
 """How old an answer may be. Shorter would knock at the stores with every probe, longer would hide an outage."""
-WAIT_SECONDS = 1.0
-"""What a probe waits for the stores: less than the time limit of those who probe, which may be 2 s."""
+WAIT_SECONDS = 0.3
+"""What a probe waits for the stores: well below the second that those who probe may wait themselves."""
 STALE_SECONDS = 30.0
 """What was known before that says nothing about now."""
 THREADS = 4
