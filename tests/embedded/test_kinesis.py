@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import signal
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -66,6 +69,31 @@ def test_after_kill_minus_nine_it_has_everything_that_it_had(emulator: KinesisEm
     (placed,) = log.produce("s", [NewRecord(b"k", b"new")])
     assert placed[1] == ends[0]
     assert not any("gone" in str(entry) for entry in read_entries(emulator.data_dir / "journal.jsonl"))
+
+
+def test_an_old_journal_with_whole_logins_is_done_again_and_loses_them(tmp_path: Path) -> None:
+    login = "AWS4-HMAC-SHA256 Credential=AKIDSECRET/20260102/us-east-1/kinesis/aws4_request, Signature=5eedf00d"
+    elsewhere = login.replace("us-east-1", "eu-west-1")
+    entries = [_old_entry(login, "here", 2), _old_entry(elsewhere, "elsewhere", 1)]
+    path = tmp_path / "journal.jsonl"
+    path.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries))
+    emulator = KinesisEmulator(tmp_path, 0)
+    emulator.start()
+    try:
+        wait_until_it_answers(emulator.uris)
+        log = open_kinesis(emulator.uris)
+        assert (log.topics(), len(log.shards("here"))) == (["here"], 2)
+        log.produce("here", [NewRecord(b"k", b"v")])
+    finally:
+        emulator.stop()
+    assert not [word for word in ("AKID", "Credential", "Signature") if word in path.read_text()]
+    assert [entry["region"] for entry in read_entries(path)] == ["us-east-1", "eu-west-1", "us-east-1"]
+
+
+def _old_entry(login: str, stream: str, shards: int) -> dict[str, Any]:
+    body = base64.b64encode(json.dumps({"StreamName": stream, "ShardCount": shards}).encode()).decode()
+    target, type_ = "Kinesis_20131202.CreateStream", "application/x-amz-json-1.1"
+    return {"at": 1.7e9, "target": target, "type": type_, "login": login, "body": body}
 
 
 def test_one_that_died_is_started_again(emulator: KinesisEmulator) -> None:

@@ -1,15 +1,16 @@
 """The embedded Kinesis emulator, a process of its own: moto behind a journal, so that a restart forgets nothing.
 
 `python -m millpond.embedded.kinesis_server PORT JOURNAL`. Whatever changes something is written to the journal before
-it is done, one line of JSON each. At the start the journal is done again: moto gives the same numbers to the same
-records. What concerns streams that were deleted later is left out, and the journal written anew without it.
-A crash between journal and answer leaves a write that its client cannot be sure of, as with AWS.
+it is done, one line of JSON each; of who asked, the region alone. At the start the journal is done again: moto gives
+the same numbers to the same records. What concerns streams that were deleted later is left out, and the journal written
+anew without it. A crash between journal and answer leaves a write that its client cannot be sure of, as with AWS.
 """
 
 from __future__ import annotations
 
 import base64
 import json
+import os
 import sys
 import threading
 import time
@@ -36,6 +37,7 @@ class Journal:
         self.changing = threading.Lock()
         """Changes happen one at a time, in the order of the journal."""
         self._replay()
+        make_private(path)
         self.file = path.open("a", encoding="utf-8")
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -58,7 +60,7 @@ class Journal:
             "at": now,
             "target": environ["HTTP_X_AMZ_TARGET"],
             "type": environ.get("CONTENT_TYPE", ""),
-            "login": environ.get("HTTP_AUTHORIZATION", ""),
+            "region": region_of(environ.get("HTTP_AUTHORIZATION", "")),
             "body": base64.b64encode(body).decode(),
         }
         self.file.write(json.dumps(entry) + "\n")
@@ -66,11 +68,9 @@ class Journal:
 
     def _replay(self) -> None:
         entries = read_entries(self.path)
-        kept = without_deleted(entries)
-        if len(kept) < len(entries):
-            scratch = self.path.with_suffix(".new")
-            scratch.write_text("".join(json.dumps(entry) + "\n" for entry in kept), "utf-8")
-            scratch.replace(self.path)
+        kept = [without_login(entry) for entry in without_deleted(entries)]
+        if kept != entries:
+            write_entries(self.path, kept)
         for entry in kept:
             self.set_clock(entry["at"])
             list(self.app(environ_of(entry), lambda *_: None))
@@ -86,6 +86,36 @@ def read_entries(path: Path) -> list[dict[str, Any]]:
     if len(whole) < len(data):
         path.write_bytes(whole)
     return [json.loads(line) for line in whole.splitlines()]
+
+
+def write_entries(path: Path, entries: Iterable[dict[str, Any]]) -> None:
+    """Write the journal anew: 1. beside it, on the disk; 2. renamed into place. A crash before 2 changes nothing."""
+    scratch = path.with_suffix(".new")
+    make_private(scratch)
+    with scratch.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(entry) + "\n" for entry in entries)
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.replace(path)
+
+
+def make_private(path: Path) -> None:
+    """See to it that a file is there and that its owner alone may read and write it."""
+    path.touch(mode=0o600)
+    path.chmod(0o600)
+
+
+def region_of(login: str) -> str:
+    """The region that an Authorization header is signed for, as moto finds it; empty if it names none."""
+    scope = login.split(",")[0].split("/")
+    return scope[2] if len(scope) > 2 else ""
+
+
+def without_login(entry: dict[str, Any]) -> dict[str, Any]:
+    """An entry of an old journal, which kept whole Authorization headers, as it is written now; others as they are."""
+    if "login" not in entry:
+        return entry
+    return {"region": region_of(entry["login"]), **{k: v for k, v in entry.items() if k != "login"}}
 
 
 def without_deleted(entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -108,15 +138,17 @@ def stream_of(entry: dict[str, Any]) -> str:
     except ValueError:
         return ""
     name = body.get("StreamName") or str(body.get("StreamARN", "")).rpartition("/")[2]
-    scope = entry["login"].partition("Credential=")[2].split("/")
-    return f"{scope[2] if len(scope) > 2 else ''}/{name}"
+    return f"{without_login(entry)['region']}/{name}"
 
 
 def environ_of(entry: dict[str, Any]) -> Environ:
-    """The request of an entry, once more."""
+    """The request of an entry, once more; it is signed by nobody, but for its region."""
     from werkzeug.test import EnvironBuilder
 
-    headers = [("X-Amz-Target", entry["target"]), ("Authorization", entry["login"])]
+    headers = [("X-Amz-Target", entry["target"])]
+    if entry["region"]:
+        login = f"AWS4-HMAC-SHA256 Credential=replay/0/{entry['region']}/kinesis/aws4_request"
+        headers.append(("Authorization", login))
     body = base64.b64decode(entry["body"])
     return EnvironBuilder("/", method="POST", data=body, content_type=entry["type"], headers=headers).get_environ()
 
