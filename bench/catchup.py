@@ -77,7 +77,7 @@ def measured(options: argparse.Namespace, folder: Path) -> Lines:
             expected = expected or filled(broker.uris, options.events)
             place = Place(broker.uris, broker.pid or 0)
             for peer in peers:
-                output = Output(expected, last_counts(VISITS.group, VISITS.number))
+                output = Output(expected, last_counts(VISITS.group, VISITS.number), coalesced=True)
                 lines[peer.told] = of_peer(peer, place, output, folder)
     return lines
 

@@ -24,7 +24,7 @@ POLL = 0.05
 QUIET_LOOKS = 40
 """An output topic that did not grow for so many looks may be complete: it is read then, but not before."""
 
-PATIENCE = 15
+PATIENCE = 60
 """An output topic that did not grow for so many seconds will not: what is missing in it is told."""
 
 
@@ -129,8 +129,8 @@ def _topic_fills(
         while True:
             meters.check()
             _not_longer_than(LIMIT_SECONDS, began)
-            complete = growth.look() >= rows
-            if complete or growth.quiet():
+            complete = growth.look() >= rows or (output.coalesced and growth.quiet())
+            if complete or growth.rests_for(PATIENCE):
                 cpu = meters.engine() - before[0], meters.broker() - before[1]
                 wrong = output.wrong(uris, topic)
                 if not wrong or growth.rests_for(PATIENCE):

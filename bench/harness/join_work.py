@@ -92,7 +92,7 @@ def _fill_to_enrich(uris: str, count: int) -> Output:
 def _fill_to_count(uris: str, count: int) -> Output:
     _fill_clicks(uris, REGION_VISITS.events, count)
     regions = Counter(event.group for event in REGION_VISITS.events(range(count)))
-    return Output(regions, last_counts("region", "visits"))
+    return Output(regions, last_counts("region", "visits"), coalesced=True)
 
 
 def _fill_to_match(uris: str, pairs: int) -> Output:

@@ -22,6 +22,8 @@ class Output:
 
     expected: Counter[str]
     held: Callable[[Rows], Counter[str]]
+    coalesced: bool = False
+    """An engine may write one record for several rows: only reading the topic tells whether it is complete."""
 
     def wrong(self, uris: str, topic: str) -> int:
         """How many of the expected rows are not there or are in another group, and how many are there too often."""
