@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import Any
 
 import pytest
 from harness.events import ENRICHED, REGION_VISITS, VISITS, Event, Workload, region_of
@@ -27,7 +28,11 @@ def test_the_last_count_of_each_group_counts() -> None:
 
 
 def test_every_joined_row_counts() -> None:
-    rows = [(b"k", {"n": 1, "region": "x"}), (b"k", {"n": 1, "region": "x"}), (b"l", {"n": 2, "region": "y"})]
+    rows: list[tuple[bytes, dict[str, Any]]] = [
+        (b"k", {"n": 1, "region": "x"}),
+        (b"k", {"n": 1, "region": "x"}),
+        (b"l", {"n": 2, "region": "y"}),
+    ]
     assert tally("region")(iter(rows)) == Counter(x=2, y=1)
     assert tally("n", "region")(iter(rows)) == Counter({"1 x": 2, "2 y": 1})
 
