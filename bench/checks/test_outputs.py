@@ -23,7 +23,11 @@ def user(event: Event) -> int:
 
 
 def test_the_last_count_of_each_group_counts() -> None:
-    rows = [(b"a", {"url": "a", "visits": 1}), (b"b", {"url": "b", "visits": "1"}), (b"a", {"url": "a", "visits": 2})]
+    rows: list[tuple[bytes, dict[str, Any]]] = [
+        (b"a", {"url": "a", "visits": 1}),
+        (b"b", {"url": "b", "visits": "1"}),
+        (b"a", {"url": "a", "visits": 2}),
+    ]
     assert last_counts("url", "visits")(iter(rows)) == Counter(a=2, b=1)
 
 
