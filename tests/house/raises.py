@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import string
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -24,9 +24,9 @@ class Raise:
     params: frozenset[str] | None
 
 
-def raises() -> Iterator[Raise]:
+def raises(among: Iterable[Module]) -> Iterator[Raise]:
     """Every place where an error is made by name."""
-    for module in modules():
+    for module in among:
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Call) and _called(node) == "MillpondError":
                 yield _raise(module, node)

@@ -10,11 +10,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "millpond"
+TESTS = ROOT / "tests"
 
 
 @dataclass(frozen=True)
 class Module:
-    """A file of the package. `name` is dotted; a package's is that of its folder."""
+    """A file of a package. `name` is dotted; a package's is that of its folder."""
 
     name: str
     path: Path
@@ -25,14 +26,23 @@ class Module:
         return str(self.path.relative_to(ROOT))
 
 
-@cache
 def modules() -> tuple[Module, ...]:
     """Every Python file of the package, in the order of paths."""
-    return tuple(_module(path) for path in sorted(PACKAGE.rglob("*.py")))
+    return _modules(PACKAGE)
 
 
-def _module(path: Path) -> Module:
-    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+def modules_of_tests() -> tuple[Module, ...]:
+    """Every Python file of the tests, in the order of paths."""
+    return _modules(TESTS)
+
+
+@cache
+def _modules(package: Path) -> tuple[Module, ...]:
+    return tuple(_module(path, package) for path in sorted(package.rglob("*.py")))
+
+
+def _module(path: Path, package: Path) -> Module:
+    parts = path.relative_to(package.parent).with_suffix("").parts
     name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
     return Module(name, path, ast.parse(path.read_text("utf-8"), str(path)))
 

@@ -83,7 +83,7 @@ def test_a_store_that_is_away_changes_nothing() -> None:
     length = world.length()
 
     def away() -> int:
-        raise MillpondError("STORE_UNREACHABLE", store="kafka", uris="", reason="gone")
+        raise MillpondError("STORE_UNREACHABLE", store="kafka", reason="gone")
 
     length.rows = away
     world.later(300)

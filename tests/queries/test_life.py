@@ -399,7 +399,7 @@ def test_a_query_whose_store_cannot_be_opened_is_not_restarted(world: World, mon
     run = started(world, "real-time")
 
     def locked(store: str) -> Any:
-        raise MillpondError("SECRETS_UNREADABLE", name=store)
+        raise MillpondError("SECRETS_UNREADABLE", what="the store", name=store, path="secret.key")
 
     monkeypatch.setattr(world.queries, "log", locked)
     with pytest.raises(MillpondError) as caught:

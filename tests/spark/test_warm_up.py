@@ -52,7 +52,7 @@ def test_a_broker_that_is_away_harms_nothing(spark: SparkSession) -> None:
 
 def test_secrets_that_cannot_be_read_harm_nothing(spark: SparkSession) -> None:
     def access() -> StoreAccess:
-        raise MillpondError("SECRETS_UNREADABLE", name="kafka")
+        raise MillpondError("SECRETS_UNREADABLE", what="the store", name="kafka", path="secret.key")
 
     warm_up = WarmUp(spark, access)
     warm_up.start()

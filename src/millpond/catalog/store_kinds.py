@@ -246,14 +246,16 @@ TOPIC_SETTING = "kafka.topic."
 
 
 def same_place(one: Store, other: Store) -> bool:
-    """Whether two stores are seen to lead to the same topics: they share an address, or a region without one."""
+    """Whether two stores are seen to lead to the same topics: they share an address, or without one the region
+    and the account that they name."""
     if STORE_KINDS[one.type].partitions != STORE_KINDS[other.type].partitions:
         return False
     return one.name == other.name or bool(_places(one) & _places(other))
 
 
 def _places(store: Store) -> set[str]:
-    uris = store.properties.get("uris", store.properties.get("access_region", ""))
+    given = store.properties
+    uris = given.get("uris") or f"{given.get('access_region', '')}/{given.get('kinesis.account.id', '')}"
     addresses = (uri.strip().lower().rpartition("//")[2].rstrip("/") for uri in uris.split(","))
     return {address.replace("localhost", "127.0.0.1") for address in addresses if address}
 

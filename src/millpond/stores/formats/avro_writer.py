@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -16,7 +15,8 @@ from millpond.avro_types import avro_schema
 from millpond.errors import MillpondError
 from millpond.stores.formats import temporal
 from millpond.stores.formats.avro_reader import without_logical
-from millpond.stores.formats.numbers import fitted, narrowed, single
+from millpond.stores.formats.exact import checked, exact_float, exact_text
+from millpond.stores.formats.numbers import fitted, narrowed
 from millpond.types import ArrayType, Column, DataType, DecimalType, MapType, StructType
 
 Write: TypeAlias = Callable[[Any], Any]
@@ -62,24 +62,8 @@ def writer(type_: DataType) -> Write:
     return SCALARS[type_.name]
 
 
-def _checked(wanted: type, value: Any) -> Any:
-    if type(value) is not wanted:
-        raise TypeError(f"{value!r} is not a {wanted.__name__}")
-    return value
-
-
 def _integer(type_name: str, value: Any) -> int:
-    return narrowed(type_name, _checked(int, value))
-
-
-def _text(value: Any) -> str:
-    _checked(str, value).encode()  # a lone surrogate has no bytes
-    return str(value)
-
-
-def _float(value: Any) -> float:
-    number = float(value)
-    return single(number) if math.isfinite(number) else number
+    return narrowed(type_name, checked(int, value))
 
 
 def _decimal(type_: DecimalType, value: Any) -> bytes:
@@ -96,7 +80,7 @@ def _array(element: Write, value: Sequence[Any]) -> list[Any]:
 
 
 def _map(write: Write, value: dict[Any, Any]) -> dict[str, Any]:
-    return {_text(k): None if v is None else write(v) for k, v in value.items()}
+    return {exact_text(k): None if v is None else write(v) for k, v in value.items()}
 
 
 def _struct(members: list[tuple[str, Write]], value: dict[str, Any]) -> dict[str, Any]:
@@ -104,11 +88,11 @@ def _struct(members: list[tuple[str, Write]], value: dict[str, Any]) -> dict[str
 
 
 SCALARS: dict[str, Write] = {
-    "VARCHAR": _text,
-    "BOOLEAN": partial(_checked, bool),
+    "VARCHAR": exact_text,
+    "BOOLEAN": partial(checked, bool),
     "BYTES": bytes,
     "VARBINARY": bytes,
-    "FLOAT": _float,
+    "FLOAT": exact_float,
     "DOUBLE": float,
     "DATE": temporal.from_date,
     "TIME": temporal.from_time,

@@ -6,7 +6,6 @@ among the elements of an ARRAY or the values of a MAP, where there is no such th
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from functools import lru_cache, partial
@@ -36,7 +35,8 @@ from millpond.protobuf_types import (
     value_of,
 )
 from millpond.stores.formats import temporal
-from millpond.stores.formats.numbers import fitted, narrowed, single
+from millpond.stores.formats.exact import checked, exact_float, exact_text
+from millpond.stores.formats.numbers import fitted, narrowed
 from millpond.types import ArrayType, Column, DataType, DecimalType, MapType, StructType
 
 Write: TypeAlias = Callable[[Any, Any], None]
@@ -245,11 +245,11 @@ def _converter(field: FieldDescriptor, type_: DataType) -> Convert:
         case "enum", _ if name == "VARCHAR":
             found = partial(_symbol, {v.name: v.number for v in symbols_of(field).values}, symbols_of(field).is_closed)
         case "float" | "double", _ if name == "FLOAT":
-            found = _float
+            found = exact_float
         case "double", _ if name == "DOUBLE":
             found = float
         case "bool", _ if name == "BOOLEAN":
-            found = partial(_checked, bool)
+            found = partial(checked, bool)
         case "bytes", _ if name in ("BYTES", "VARBINARY"):
             found = bytes
     if found is None:
@@ -257,37 +257,21 @@ def _converter(field: FieldDescriptor, type_: DataType) -> Convert:
     return found
 
 
-def _checked(wanted: type, value: Any) -> Any:
-    if type(value) is not wanted:
-        raise TypeError(f"{value!r} is not a {wanted.__name__}")
-    return value
-
-
 def _integer(type_name: str, unsigned: bool, value: Any) -> int | None:
     """A negative number has no unsigned form: as in a CAST that is not possible, there is none then."""
-    number = narrowed(type_name, _checked(int, value))
+    number = narrowed(type_name, checked(int, value))
     return None if unsigned and number < 0 else number
 
 
 def _symbol(numbers: dict[str, int], closed: bool, value: Any) -> int | None:
     """The number of a symbol; one that is not known is written as its number, which is what it was read as."""
-    text = _text(value)
+    text = exact_text(value)
     if text in numbers:
         return numbers[text]
     if closed or text != text.strip() or not text.lstrip("-").isascii() or not text.removeprefix("-").isdigit():
         return None
     number = int(text)
     return number if -(1 << 31) <= number < 1 << 31 and str(number) == text else None
-
-
-def _text(value: Any) -> str:
-    _checked(str, value).encode()  # a lone surrogate has no bytes
-    return str(value)
-
-
-def _float(value: Any) -> float:
-    number = float(value)
-    return single(number) if math.isfinite(number) else number
 
 
 def _decimal(type_: DecimalType, value: Any) -> str:
@@ -297,7 +281,7 @@ def _decimal(type_: DecimalType, value: Any) -> str:
 
 
 TEXTS: dict[str, Convert] = {
-    "VARCHAR": _text,
+    "VARCHAR": exact_text,
     "DATE": lambda value: temporal.date_text(temporal.from_date(value)),
     "TIME": lambda value: temporal.time_text(temporal.from_time(value)),
 }

@@ -136,8 +136,27 @@ abstract class ProtobufField {
     }
   }
 
+  /** An ARRAY: its state is the list of what was read. */
+  private abstract static class OfRepeated extends ProtobufField {
+    abstract Object element(Object raw);
+
+    @Override
+    Object value(Object state) {
+      List<Object> values = list(state);
+      Object[] made = new Object[values.size()];
+      for (int i = 0; i < made.length; i++) {
+        try {
+          made[i] = element(values.get(i));
+        } catch (Undecodable e) {
+          throw e.inElement(i + 1);
+        }
+      }
+      return new GenericArrayData(made);
+    }
+  }
+
   /** One by one, or packed. */
-  private static final class OfScalars extends ProtobufField {
+  private static final class OfScalars extends OfRepeated {
     private final ProtobufScalar scalar;
 
     OfScalars(ProtobufScalar scalar) {
@@ -172,21 +191,8 @@ abstract class ProtobufField {
     }
 
     @Override
-    Object value(Object state) {
-      List<Object> values = list(state);
-      Object[] made = new Object[values.size()];
-      for (int i = 0; i < made.length; i++) {
-        made[i] = element(scalar, values.get(i), i);
-      }
-      return new GenericArrayData(made);
-    }
-
-    private static Object element(ProtobufScalar scalar, Object raw, int index) {
-      try {
-        return scalar.value(raw);
-      } catch (Undecodable e) {
-        throw e.inElement(index + 1);
-      }
+    Object element(Object raw) {
+      return scalar.value(raw);
     }
   }
 
@@ -213,7 +219,7 @@ abstract class ProtobufField {
     }
   }
 
-  private static final class OfMessages extends ProtobufField {
+  private static final class OfMessages extends OfRepeated {
     private final ProtobufMessage message;
 
     OfMessages(ProtobufMessage message) {
@@ -233,17 +239,8 @@ abstract class ProtobufField {
     }
 
     @Override
-    Object value(Object state) {
-      List<Object> values = list(state);
-      Object[] made = new Object[values.size()];
-      for (int i = 0; i < made.length; i++) {
-        try {
-          made[i] = message.value((Object[]) values.get(i));
-        } catch (Undecodable e) {
-          throw e.inElement(i + 1);
-        }
-      }
-      return new GenericArrayData(made);
+    Object element(Object raw) {
+      return message.value((Object[]) raw);
     }
   }
 
