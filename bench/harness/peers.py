@@ -12,8 +12,8 @@ from pathlib import Path
 from harness.folders import PEERS
 from harness.peer_install import JAVA_PROGRAM, PeerUnavailableError, compiled_program, flink_python, jars
 from harness.processes import cpu_seconds, end
-from millpond.embedded.watchdog import Watchdog
 from millpond.jvm.locate import find_java
+from millpond.watchdog import Watchdog
 
 Command = list[str | Path]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.processes import command, cpu_seconds, end, is_broker, tree
 from harness.progress import progress
 from millpond.embedded.ports import free_port
-from millpond.embedded.watchdog import Watchdog
+from millpond.watchdog import Watchdog
 
 START_SECONDS = 180
 

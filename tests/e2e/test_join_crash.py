@@ -19,6 +19,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.broker, pytest.mark.timeout(600)]
 
 MOVED = 150
 """From this click on the users live elsewhere."""
+WAIT_SECONDS = 120
+"""Three queries of a server that has just begun read what is left batch by batch; alone on two cores, 20 seconds."""
 STATEMENTS = f"""
 CREATE STREAM clicks ({COLUMNS})
   WITH ('topic' = 'clicks', 'value.format' = 'json', 'timestamp' = 'event_time', 'topic.partitions' = 2);
@@ -65,12 +67,20 @@ def rows(uris: str, topic: str) -> Counter[tuple[Any, ...]]:
     return Counter(tuple(json.loads(record.value or b"").values()) for record in records)
 
 
+def wait_for(server: ServerProcess, topic: str, expected: Counter[tuple[Any, ...]]) -> None:
+    """A stream holds what it must, once. What is missing and what is too much is told, with how the queries are."""
+
+    def difference() -> list[Any]:
+        found = rows(server.kafka, topic)
+        wrong = [topic, "missing", list(expected - found)[:5], "too much", list(found - expected)[:5]]
+        return [] if found == expected else [*wrong, server.sql("LIST QUERIES")]
+
+    eventually(difference, [], WAIT_SECONDS, pause=0.2)
+
+
 def check(server: ServerProcess, clicks: list[Click], sent: list[Click]) -> None:
-    """Both streams hold what they must, once."""
-    placed = Counter((c.userid, c.event_time, city(c, clicks)) for c in sent)
-    eventually(lambda: rows(server.kafka, "placed"), placed, 90)
-    bought = Counter((c.userid, c.event_time, "in time") for c in sent)
-    eventually(lambda: rows(server.kafka, "bought"), bought, 90)
+    wait_for(server, "placed", Counter((c.userid, c.event_time, city(c, clicks)) for c in sent))
+    wait_for(server, "bought", Counter((c.userid, c.event_time, "in time") for c in sent))
 
 
 @pytest.mark.parametrize("batch_rows", [1_000_000, 40])

@@ -10,7 +10,7 @@ import pytest
 from tests.house.source import Module, imported, modules
 
 LAYERS = (
-    ("types", "errors", "suggestion", "clock"),
+    ("types", "errors", "suggestion", "clock", "watchdog"),
     ("type_text", "avro_types", "config", "dialects", "jvm", "datadir"),
     ("protobuf_types", "protobuf_files"),
     ("catalog", "sql"),

@@ -18,8 +18,8 @@ from typing import BinaryIO
 from millpond.datadir import check_space
 from millpond.embedded.ports import free_port, is_free
 from millpond.embedded.settings import HOST, jvm_flags, server_properties
-from millpond.embedded.watchdog import Watchdog
 from millpond.errors import MillpondError
+from millpond.watchdog import Watchdog
 
 MINIMUM_SPACE = 256 << 20
 """Bytes that must be free to start: below it a broker starts, then dies when a segment cannot be made."""

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from millpond.embedded.ports import free_port, is_free
 from millpond.embedded.settings import HOST
-from millpond.embedded.watchdog import Watchdog
 from millpond.errors import MillpondError
+from millpond.watchdog import Watchdog
 
 PROPERTIES = {"access_region": "us-east-1"}
 """Of the store `kinesis`, beside its 'uris'. The emulator takes any login."""

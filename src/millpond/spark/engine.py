@@ -16,11 +16,12 @@ from millpond.config import Settings
 from millpond.plan.nodes import Sink
 from millpond.spark import codec
 from millpond.spark.run import Handle, QueryFailed, Run, Trigger
-from millpond.spark.session import start_session
+from millpond.spark.session import jvm_pid, start_session
 from millpond.spark.sink import start_writing
 from millpond.spark.translate import Translator
 from millpond.spark.warm_up import WarmUp
 from millpond.stores.access import StoreAccess
+from millpond.watchdog import Watchdog
 
 STOP_SECONDS = 10
 
@@ -72,6 +73,7 @@ class SparkEngine:
 
     def __init__(self, settings: Settings, work_dir: Path) -> None:
         self.spark: SparkSession = start_session(settings, work_dir)
+        self._watchdog = Watchdog(jvm_pid(), grace=0)
         self.slots = slots_of(settings.spark_master)
         codec.watch_progress(self.spark)
         self._warming: WarmUp | None = None
@@ -128,6 +130,7 @@ class SparkEngine:
     def stop(self) -> None:
         self._stop_warming(wait=STOP_SECONDS)
         self.spark.stop()
+        self._watchdog.dismiss()
 
     def _stop_warming(self, wait: float = 0) -> None:
         warming, self._warming = self._warming, None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -47,6 +48,9 @@ FIXED = {
     "spark.driver.host": "127.0.0.1",
 }
 
+SCRATCH = "tmp"
+"""Folder of the session's working files: nothing in it outlives the JVM."""
+
 
 def start_session(settings: Settings, work_dir: Path) -> SparkSession:
     """Start the JVM and the session. Raises JAVA_NOT_FOUND, JAVA_TOO_OLD, JVM_PARTS_MISSING,
@@ -56,6 +60,7 @@ def start_session(settings: Settings, work_dir: Path) -> SparkSession:
     # Python data sources run in workers: in our Python, which has what they import, not in the first on the path.
     os.environ["PYSPARK_PYTHON"] = sys.executable
     work_dir.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(work_dir / SCRATCH, ignore_errors=True)  # a JVM that was killed left its copies of states there
     operators_jar()
     compile_operators()  # nothing to do, unless the sources are newer than the installation
     given = _configuration(settings, work_dir)
@@ -66,6 +71,11 @@ def start_session(settings: Settings, work_dir: Path) -> SparkSession:
     return builder.getOrCreate()
 
 
+def jvm_pid() -> int:
+    """The process of the JVM; there is a session."""
+    return int(SparkContext._gateway.proc.pid)
+
+
 def _configuration(settings: Settings, work_dir: Path) -> dict[str, str]:
     jars: Sequence[Path] = [*spark_jars(), operators_jar()]
     return {
@@ -73,7 +83,7 @@ def _configuration(settings: Settings, work_dir: Path) -> dict[str, str]:
         "spark.jars": ",".join(map(str, jars)),
         "spark.driver.extraClassPath": str(operators_jar()),
         "spark.driver.memory": settings.spark_memory,
-        "spark.local.dir": str(work_dir / "tmp"),
+        "spark.local.dir": str(work_dir / SCRATCH),
         "spark.driver.extraJavaOptions": _java_options(work_dir),
     }
 
