@@ -10,6 +10,7 @@ import logging
 import re
 import tomllib
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -87,6 +88,13 @@ class MillpondError(Exception):
         if self.hint:
             parts.append(self.hint)
         return "\n".join(parts)
+
+
+def missing_properties(statement: str, examples: Mapping[str, object]) -> MillpondError:
+    """MISSING_PROPERTY for all that the WITH list of `statement` lacks: name -> an example of its value, as in SQL."""
+    names = " and ".join(f"the property '{name}'" for name in examples)
+    example = ", ".join(f"'{name}' = {value}" for name, value in examples.items())
+    return MillpondError("MISSING_PROPERTY", statement=statement, names=names, example=example)
 
 
 def internal(error: BaseException) -> MillpondError:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millpond.catalog.model import Store
-from millpond.errors import MillpondError
+from millpond.errors import missing_properties
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,11 +280,8 @@ def check_needs(kind: StoreKind, given: Mapping[str, str], statement: str) -> No
         needed.append("access_region")
     if _needs_msk_region(given):
         needed.append("kafka.msk.aws_region")
-    missing = next((name for name in needed if not given.get(name)), None)
-    if missing is not None:
-        raise MillpondError(
-            "MISSING_PROPERTY", statement=statement, name=missing, example=EXAMPLES.get(missing, "'...'")
-        )
+    if missing := [name for name in needed if not given.get(name)]:
+        raise missing_properties(statement, {name: EXAMPLES.get(name, "'...'") for name in missing})
 
 
 def _needs_msk_region(given: Mapping[str, str]) -> bool:

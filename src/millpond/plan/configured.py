@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from millpond.catalog.certificates import certificates, private_key
 from millpond.catalog.model import Secrets
 from millpond.catalog.store_kinds import CONFIG_FILE, URIS, StoreKind, StoreProperty
-from millpond.errors import MillpondError, Position
+from millpond.errors import MillpondError, Position, missing_properties
 from millpond.plan.attachments import Files, file_text, property_lines
 from millpond.sql.statements import Properties, Property, PropertyValue
 from millpond.suggestion import suggestion
@@ -30,7 +30,7 @@ def kind_of(properties: Properties, kinds: Mapping[str, StoreKind], statement: s
     """The kind that 'type' names. Raises MISSING_PROPERTY, BAD_PROPERTY."""
     given = next((p for p in properties if p.key == "type"), None)
     if given is None:
-        raise MillpondError("MISSING_PROPERTY", statement=statement, name="type", example=next(iter(kinds)))
+        raise missing_properties(statement, {"type": next(iter(kinds))})
     found = kinds.get(str(given.value).upper())
     if found is None:
         takes = "one of " + ", ".join(kinds)

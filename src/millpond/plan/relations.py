@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from millpond.catalog.model import PersistentQuery, Relation, RelationKind, SessionContext
 from millpond.clock import now_ms
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, missing_properties
 from millpond.plan.delimited import delimiter_of
 from millpond.plan.protobuf import descriptor_of
 from millpond.plan.query import QueryPlan
@@ -56,12 +56,7 @@ def declared_relation(
 ) -> Relation:
     """The relation of a CREATE STREAM or CHANGELOG without a query. Raises BAD_KEY, BAD_PROPERTY, MISSING_PROPERTY."""
     if "value.format" not in given:
-        raise MillpondError(
-            "MISSING_PROPERTY",
-            statement=f"CREATE {kind.value.upper()}",
-            name="value.format",
-            example="'json'",
-        )
+        raise missing_properties(f"CREATE {kind.value.upper()}", {"value.format": "'json'"})
     if given["value.format"] == "primitive":
         check_primitive_value(columns)
     key_format, key_type = declared_key(home.name, columns, primary_key, given)

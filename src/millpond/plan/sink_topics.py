@@ -7,7 +7,7 @@ from typing import Any
 
 from millpond.catalog.model import KAFKA_TYPES, Relation, RelationKind
 from millpond.catalog.store_kinds import STORE_KINDS
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, missing_properties
 from millpond.plan.nodes import Scan, Sink, scans_of
 from millpond.plan.relations import TopicFacts, TopicLookup
 from millpond.plan.stages import EnsureTopic
@@ -89,7 +89,6 @@ def _alike(sink: Sink, scan: Scan) -> bool:
 
 
 def _require(sink: Sink, wanted: Mapping[str, int | None]) -> None:
-    for name, value in wanted.items():
-        if value is None:
-            statement = f"CREATE {sink.relation.kind.value.upper()} AS SELECT from another kind of store"
-            raise MillpondError("MISSING_PROPERTY", statement=statement, name=name, example=EXAMPLES[name])
+    if missing := {name: EXAMPLES[name] for name, value in wanted.items() if value is None}:
+        statement = f"CREATE {sink.relation.kind.value.upper()} AS SELECT from another kind of store"
+        raise missing_properties(statement, missing)

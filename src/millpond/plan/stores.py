@@ -10,7 +10,7 @@ from millpond.catalog.dependents import refuse_used_descriptors, refuse_used_reg
 from millpond.catalog.model import DescriptorSource, SchemaRegistry, Store
 from millpond.catalog.names import new_name, resolve_descriptor_source, resolve_registry
 from millpond.catalog.store_kinds import ABSENT_KINDS, REGISTRY_KINDS, STORE_KINDS, check_needs
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, missing_properties
 from millpond.plan.attachments import Files, file_content
 from millpond.plan.configured import configured, kind_of
 from millpond.plan.naming import Names, parts
@@ -109,7 +109,7 @@ def plan_create_descriptor_source(statement: st.CreateDescriptorSource, names: N
     what = "CREATE DESCRIPTOR_SOURCE"
     given = read_properties(statement.properties, {"file": TEXT, "description": TEXT}, what)
     if "file" not in given:
-        raise MillpondError("MISSING_PROPERTY", statement=what, name="file", example="'@shop.desc'")
+        raise missing_properties(what, {"file": "'@shop.desc'"})
     position = next(p.position for p in statement.properties if p.key == "file")
     content = file_content(given["file"], "file", files, position)
     file = given["file"].removeprefix("@").rpartition("/")[2]

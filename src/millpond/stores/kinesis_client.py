@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from millpond.errors import MillpondError
+from millpond.errors import MillpondError, missing_properties
 
 CALLS_AT_ONCE = 8
 """Shards that one reader asks at the same time: more hardly helps, and each holds a connection."""
@@ -44,10 +44,10 @@ def kinesis_settings(properties: Mapping[str, str]) -> KinesisSettings:
     key_id, secret = properties.get("kinesis.access_key_id"), properties.get("kinesis.secret_access_key")
     if bool(key_id) != bool(secret):
         lacking = "kinesis.secret_access_key" if key_id else "kinesis.access_key_id"
-        raise MillpondError("MISSING_PROPERTY", statement="CREATE STORE", name=lacking, example="'...'")
+        raise missing_properties("CREATE STORE", {lacking: "'...'"})
     region = _region(properties, uri)
     if region is None and endpoint is None:
-        raise MillpondError("MISSING_PROPERTY", statement="CREATE STORE", name="access_region", example="'us-east-1'")
+        raise missing_properties("CREATE STORE", {"access_region": "'us-east-1'"})
     return KinesisSettings(
         region or EMULATED_REGION, endpoint, key_id, secret, properties.get("kinesis.session_token") or None
     )
