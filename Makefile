@@ -64,7 +64,7 @@ soak: install-dev ## kill -9 again and again for SOAK_MINUTES (10)
 	@$(BIN)/pytest -q -m soak tests
 
 bench: install-dev ## every figure of docs/benchmarks.md (about an hour)
-	@for b in latency catchup join pull restart memory; do $(BIN)/python bench/$$b.py || exit 1; done
+	@for b in latency catchup join pull restart first_view memory; do $(BIN)/python bench/$$b.py || exit 1; done
 
 docs: install-dev ## the generated parts of docs/
 	@$(BIN)/python docs/generate.py

@@ -72,6 +72,16 @@ class EmbeddedServer:
         if self._process is None or self._process.poll() is not None:
             raise NotReadyError(f"the server ended: {self.last_words()}")
 
+    def wait_to_say(self, text: str, seconds: float) -> float:
+        """Wait until `text` is in its log; the seconds that this took. Raises NotReadyError after `seconds`."""
+        began = time.monotonic()
+        while text not in self._log.read_text(errors="replace"):
+            self.check()
+            if time.monotonic() - began > seconds:
+                raise NotReadyError(f"no '{text}' after {seconds:g} s: {self.last_words()}")
+            time.sleep(0.1)
+        return time.monotonic() - began
+
     def engine_cpu(self) -> float:
         """CPU seconds so far of all its processes except the broker."""
         return cpu_seconds(self.pid, lambda pid: not is_broker(pid))
