@@ -119,6 +119,21 @@ def file(*fields: tuple[str, int, str], name: str = "Row", syntax: str = "proto3
     return made
 
 
+def file_and_its_import() -> tuple[FileDescriptorProto, FileDescriptorProto]:
+    """`other.proto`, and a file that imports it for a message inside of its first one, of INNER_COLUMNS."""
+    other = FileDescriptorProto(name="other.proto", package="more", syntax="proto3")
+    field(other.message_type.add(name="Extra"), "n", 1, "int64")
+    made = file(("id", 1, "int64"))
+    made.dependency.append(other.name)
+    inner = made.message_type[0].nested_type.add(name="Inner")
+    field(inner, "name", 1, "string")
+    inner.field.add(name="extra", number=2, label=F.LABEL_OPTIONAL, type=F.TYPE_MESSAGE, type_name=".more.Extra")
+    return other, made
+
+
+INNER_COLUMNS = (Column("name", VARCHAR), Column("extra", StructType(fields=(Field("n", BIGINT),))))
+
+
 def message(made: FileDescriptorProto, name: str = "Row") -> Message:
     return Message(FileDescriptorSet(file=[made]).SerializeToString(), f"{made.package}.{name}")
 

@@ -26,6 +26,12 @@ class FakeRegistry:
     """Its schemas by id, its subjects as lists of ids. `status` makes it answer that to everything."""
 
     def __init__(self) -> None:
+        self.url = ""
+        self._opened: list[Schemas | RegistryClient] = []
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget everything that was registered, asked and set; those who know the registry keep what they know."""
         self.schemas: list[str] = []
         self.subjects: dict[str, list[int]] = {}
         self.references: dict[int, list[dict[str, Any]]] = {}
@@ -37,8 +43,6 @@ class FakeRegistry:
         self.login: str | None = None
         self.status: int | None = None
         self.asked: list[str] = []
-        self.url = ""
-        self._opened: list[Schemas | RegistryClient] = []
 
     def client(self, **properties: str) -> RegistryClient:
         """A client of this registry, or of `uris`; closed when the registry ends."""

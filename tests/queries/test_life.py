@@ -262,23 +262,13 @@ def test_a_store_that_is_away_is_waited_for(world: World) -> None:
     eventually(lambda: shown(world, query), ("running", "real-time", ""))
 
 
-def test_a_schema_registry_that_is_away_is_waited_for(world: World) -> None:
-    world.produce(1)
-    reason = "io.millpond.SchemaRegistry$Away: The schema registry cannot be asked for schema 7: it answers 503"
-    world.engine.on_start = lambda run: run.fail(reason)
-    query = world.run(VIEW)
-    eventually(lambda: world.life(query).attempts, lambda n: n > 2 * life.GIVE_UP_AFTER)
-    assert (world.query(query).state, world.query(query).error) == (QueryState.RUNNING, reason)
-    world.engine.on_start = ends_at_once(world.log)
-    eventually(lambda: shown(world, query), ("running", "real-time", ""))
-
-
 @pytest.mark.parametrize(
     "reason",
     [
         "[STREAM_FAILED] Query [id = 1, runId = 2] terminated with exception: Python worker failed to connect back.",
         "java.net.SocketTimeoutException: Timed out while waiting for the Python worker to connect back after 10 s.",
         "[STORE_UNREACHABLE] The store 'kinesis' cannot be reached: timed out.",
+        "io.millpond.SchemaRegistry$Away: The schema registry cannot be asked for schema 7: it answers 503",
     ],
 )
 def test_a_failure_that_passes_by_itself_is_shown_and_tried_again_for_ever(world: World, reason: str) -> None:

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -20,6 +20,7 @@ from millpond.types import VARCHAR, Column, DataType, StructType
 from tests import avro_records as av
 from tests.certificates import Authority
 from tests.schema_registry import FakeRegistry, fake_registry
+from tests.spark.job_per_example import JOB_PER_EXAMPLE
 from tests.spark.test_codec import marked, plain, records_frame
 
 pytestmark = pytest.mark.spark
@@ -127,12 +128,7 @@ def test_a_registry_over_tls_with_a_login_is_asked(spark: SparkSession) -> None:
         assert java_rows(spark, secure, av.NOW, [data], **trusted) == [list(row)]
 
 
-@settings(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-)
+@JOB_PER_EXAMPLE
 @given(table=av.tables)
 def test_rows_are_written_as_the_twin_writes_them_and_read_back(
     spark: SparkSession, registry: FakeRegistry, table: tuple[Columns, list[tuple[Any, ...]]]

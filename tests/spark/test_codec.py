@@ -9,13 +9,14 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given, settings
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from millpond.spark.codec import RecordFormat, decode, encode_value
 from millpond.types import Column, DataType, StructType
 from tests.spark import json_codec_oracle as oracle
+from tests.spark.job_per_example import JOB_PER_EXAMPLE
 from tests.spark.record_strategies import batches
 
 pytestmark = pytest.mark.spark
@@ -75,13 +76,7 @@ def marked(value: Any) -> Any:
     return (type(value).__name__, value)
 
 
-@settings(
-    max_examples=25,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    # Each example is a Spark job of many records: the assertion names the record, shrinking would take minutes.
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-)
+@settings(JOB_PER_EXAMPLE, max_examples=25)
 @given(batch=batches)
 def test_records_decode_as_the_oracle_says_and_survive_a_round_trip(spark: SparkSession, batch: Batch) -> None:
     columns, records = batch

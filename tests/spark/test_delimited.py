@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -16,6 +16,7 @@ from millpond.spark.types import to_spark_schema
 from millpond.stores.formats.delimited import delimited_decoder, encode_delimited
 from millpond.stores.formats.undecodable import UndecodableError
 from tests import delimited_records as dr
+from tests.spark.job_per_example import JOB_PER_EXAMPLE
 from tests.spark.test_avro import listed
 from tests.spark.test_codec import marked, plain, records_frame
 
@@ -71,12 +72,7 @@ def test_rows_become_lines(spark: SparkSession) -> None:
         )
 
 
-@settings(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-)
+@JOB_PER_EXAMPLE
 @given(table=dr.tables)
 def test_rows_are_written_as_the_twin_writes_them_and_read_back(spark: SparkSession, table: Any) -> None:
     columns, delimiter, rows = table

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
@@ -25,11 +25,12 @@ from millpond.stores.formats.protobuf_reader import protobuf_decoder
 from millpond.stores.formats.protobuf_writer import protobuf_encoder
 from millpond.stores.formats.undecodable import UndecodableError
 from millpond.stores.registry import registry_access
-from millpond.types import BIGINT, VARCHAR, Column, Field, StructType
+from millpond.types import BIGINT, VARCHAR, Column
 from tests import avro_records as av
 from tests import protobuf_records as pb
 from tests.catalog.examples import CLICKS
 from tests.schema_registry import FakeRegistry, fake_registry
+from tests.spark.job_per_example import JOB_PER_EXAMPLE
 from tests.spark.test_avro import java_rows as avro_rows
 from tests.spark.test_avro import listed
 from tests.spark.test_codec import marked, plain, records_frame
@@ -114,24 +115,13 @@ def test_writers_with_fewer_more_and_other_fields_are_read(spark: SparkSession, 
 def test_the_message_is_found_by_its_place_in_a_file_that_imports_another(
     spark: SparkSession, registry: FakeRegistry
 ) -> None:
-    other = pb.file(name="Extra")
-    other.name, other.package = "other.proto", "more"
-    other.ClearField("message_type")
-    other.ClearField("enum_type")
-    other.ClearField("dependency")
-    pb.field(other.message_type.add(name="Extra"), "n", 1, "int64")
+    other, file = pb.file_and_its_import()
     registry.add_protobuf(other, "other")
-    file = pb.file(("id", 1, "int64"))
-    file.dependency.append("other.proto")
-    inner = file.message_type[0].nested_type.add(name="Inner")
-    pb.field(inner, "name", 1, "string")
-    inner.field.add(name="extra", number=2, label=1, type=11, type_name=".more.Extra")
     schema_id = registry.add_protobuf(file, other="other")
-    columns = (Column("name", VARCHAR), Column("extra", StructType(fields=(Field("n", BIGINT),))))
     good = pb.framed(schema_id, b"\x0a\x01a\x12\x02\x08\x05", b"\x04\x00\x00")
     bad = [pb.framed(schema_id, b"", path) for path in (b"", b"\x02\x08", b"\x01", b"\xff\xff\xff\xff\xff\x01")]
     stray = [b"", b"\0", b'{"id": 1}', b"\0\x7f\xff\xff\xff\0" + good[8:]]
-    found = java_rows(spark, by_registry(registry), columns, [*bad, *stray, good])
+    found = java_rows(spark, by_registry(registry), pb.INNER_COLUMNS, [*bad, *stray, good])
     assert found == [*(None for _ in [*bad, *stray]), ["a", [5]]]
 
 
@@ -204,12 +194,7 @@ def test_what_the_jvm_side_is_told_is_the_relations_descriptor_else_the_registry
         assert caught.value.name == "NO_SCHEMA_REGISTRY"
 
 
-@settings(
-    max_examples=15,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=(Phase.explicit, Phase.reuse, Phase.generate),
-)
+@JOB_PER_EXAMPLE
 @given(table=pb.tables)
 def test_rows_are_written_as_the_twin_writes_them_and_read_back(
     spark: SparkSession, table: tuple[Columns, list[tuple[Any, ...]]]

@@ -30,8 +30,7 @@ def server() -> Iterator[FakeRegistry]:
 
 @pytest.fixture
 def registry(server: FakeRegistry) -> FakeRegistry:
-    server.schemas, server.subjects, server.refused, server.asked = [], {}, set(), []
-    server.login = server.status = None
+    server.clear()
     return server
 
 

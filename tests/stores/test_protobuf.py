@@ -49,9 +49,7 @@ def server() -> Iterator[FakeRegistry]:
 
 @pytest.fixture
 def registry(server: FakeRegistry) -> FakeRegistry:
-    server.schemas, server.subjects, server.refused, server.asked = [], {}, set(), []
-    server.references, server.kinds = {}, {}
-    server.login = server.status = None
+    server.clear()
     return server
 
 
@@ -263,16 +261,10 @@ def test_a_column_that_its_field_does_not_hold_is_refused(kind: str, type_: Data
 
 
 def test_the_message_is_found_by_its_place_in_a_file_that_imports_another(registry: FakeRegistry) -> None:
-    other = FileDescriptorProto(name="other.proto", package="more", syntax="proto3")
-    pb.field(other.message_type.add(name="Extra"), "n", 1, "int64")
+    other, file = pb.file_and_its_import()
     registry.add_protobuf(other, "other")
-    file = pb.file(("id", 1, "int64"))
-    file.dependency.append("other.proto")
-    inner = file.message_type[0].nested_type.add(name="Inner")
-    pb.field(inner, "name", 1, "string")
-    inner.field.add(name="extra", number=2, label=1, type=11, type_name=".more.Extra")
     schema_id = registry.add_protobuf(file, other="other")
-    columns = (Column("name", VARCHAR), Column("extra", StructType(fields=(Field("n", BIGINT),))))
+    columns = pb.INNER_COLUMNS
     # Two numbers, zero and zero: the first message's first message.
     data = pb.framed(schema_id, b"\x0a\x01a\x12\x02\x08\x05", b"\x04\x00\x00")
     schemas = opened(registry)
