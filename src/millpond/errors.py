@@ -14,6 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from string import Formatter
+from typing import Any
 
 log = logging.getLogger(__name__)
 
@@ -67,12 +69,12 @@ class MillpondError(Exception):
     @property
     def sentence(self) -> str:
         """What happened, with its objects in quotes."""
-        return self.kind.template.format(**self.params)
+        return filled(self.kind.template, self.params)
 
     @property
     def hint(self) -> str:
         """What to do next; may be empty."""
-        return self.kind.hint.format(**self.params)
+        return filled(self.kind.hint, self.params)
 
     def located(self, sql: str, position: Position | None) -> MillpondError:
         """The same error, pointing at a token of `sql`, unless it points somewhere already."""
@@ -95,6 +97,20 @@ def missing_properties(statement: str, examples: Mapping[str, object]) -> Millpo
     names = " and ".join(f"the property '{name}'" for name in examples)
     example = ", ".join(f"'{name}' = {value}" for name, value in examples.items())
     return MillpondError("MISSING_PROPERTY", statement=statement, names=names, example=example)
+
+
+_FULL_STOP = re.compile(r"\.(?=\s|$)")
+_SENTENCE_ENDS = (".", "!", "?")
+
+
+def filled(template: str, params: Mapping[str, Any]) -> str:
+    """`template` with its parameters; one that ends a sentence itself, as others' messages do, gets no second stop."""
+    text = ""
+    for literal, field, form, _ in Formatter().parse(template):
+        text += literal[1:] if text.endswith(_SENTENCE_ENDS) and _FULL_STOP.match(literal) else literal
+        if field is not None:
+            text += format(params[field], form or "")
+    return text
 
 
 def internal(error: BaseException) -> MillpondError:

@@ -184,7 +184,7 @@ class Broker:
         texts = [(self.log_dir / name) for name in ("broker.log", "broker.out")]
         lines = [line for t in texts if t.exists() for line in t.read_text(errors="replace").splitlines()]
         faults = [x for x in lines if "Exception" in x or "Error" in x or " ERROR " in x or " FATAL " in x]
-        return (faults or lines or ["it ended at once"])[-1].strip().rstrip(".")
+        return (faults or lines or ["it ended at once"])[-1].strip()
 
     def _not_started(self, reason: str) -> MillpondError:
         return MillpondError("BROKER_NOT_STARTED", reason=reason, log=self.log_dir / "broker.log")
@@ -230,6 +230,6 @@ def new_cluster_id() -> str:
 
 
 def last_line(text: str) -> str:
-    """The last line of `text` that is not empty, without its full stop."""
+    """The last line of `text` that is not empty."""
     lines = [line for line in text.splitlines() if line.strip()]
-    return lines[-1].strip().rstrip(".") if lines else "no reason given"
+    return lines[-1].strip() if lines else "no reason given"

@@ -88,4 +88,4 @@ def told(error: KafkaError, store: str) -> MillpondError:
 def plain(reason: str) -> str:
     """A sentence of librdkafka without the broker's address before it and the state of the connection behind it."""
     text = reason.split(": ", 1)[1] if "://" in reason.split(": ", 1)[0] and ": " in reason else reason
-    return re.sub(r" \(after \d+ms in state .*\)$", "", text).rstrip(".")
+    return re.sub(r" \(after \d+ms in state .*\)$", "", text)

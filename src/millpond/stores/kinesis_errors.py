@@ -114,5 +114,5 @@ def _words(error: Exception) -> str:
     response: Any = getattr(error, "response", None)
     if isinstance(response, dict):
         told = response.get("Error", {}).get("Message") or code_of(error)
-        return str(told).strip().rstrip(".")
-    return str(error).strip().rstrip(".") or type(error).__name__
+        return str(told).strip()
+    return str(error).strip() or type(error).__name__
