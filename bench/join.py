@@ -7,32 +7,20 @@ python bench/join.py [--joins enrich,regions,match] [--only latency|catchup] [--
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from harness.catchup_run import CatchUp
+from harness.catchup_lines import catchup_table, comparisons
 from harness.command_line import engine_names, interruptible, plain
 from harness.folders import run_folder
-from harness.join_run import MILLPOND, CatchUps, Latencies, State, catch_ups, latencies
+from harness.join_run import State, catch_ups, latencies
 from harness.join_work import JOINS, Join
+from harness.latency_lines import latency_aims, latency_ratios, latency_table
 from harness.latency_run import Latency, Plan
+from harness.lines import MILLPOND, plain_lines
 from harness.peers import CATCHUP_PEERS, LATENCY_PEERS, chosen
 from harness.results import write_results
-from harness.table import Cell, aim, ratio, table
-
-LATENCY_COLUMNS = ("ms from send to the output topic", "p50", "p90", "p99", "max", "rows", "not seen")
-CATCHUP_COLUMNS = (
-    "thousand rows/s",
-    "with start-up",
-    "after 1st output",
-    "seconds",
-    "1st output s",
-    "engine CPU s",
-    "broker CPU s",
-    "wrong rows",
-)
 
 
 def main() -> None:
@@ -78,8 +66,9 @@ def _latency(join: Join, options: argparse.Namespace, folder: Path) -> dict[str,
     peers = chosen(LATENCY_PEERS, options.engines)
     lines = latencies(join, join.live, plan, peers, "millpond" in options.engines, folder)
     title = f"Latency, {join.told}, {options.rate:g} events/s for {options.seconds:g} s"
-    print(table(title, LATENCY_COLUMNS, [latency_row(name, line) for name, line in lines.items()]))
-    print("\n".join(latency_ratios(lines)), flush=True)
+    print(latency_table(title, "the output topic", lines))
+    if isinstance(ours := lines.get(MILLPOND), Latency):
+        print("\n".join([*latency_ratios(ours, lines), *latency_aims(ours)]), flush=True)
     return plain_lines(lines)
 
 
@@ -88,59 +77,14 @@ def _catch_up(join: Join, options: argparse.Namespace, folder: Path) -> dict[str
     peers = chosen(CATCHUP_PEERS, options.engines)
     lines, state = catch_ups(join, rows, peers, "millpond" in options.engines, folder)
     title = f"Catch-up, {join.told}, {rows:,} that were there before"
-    print(table(title, CATCHUP_COLUMNS, [catchup_row(name, line) for name, line in lines.items()]))
-    print("\n".join([*catchup_ratios(lines), *told_state(state)]), flush=True)
+    print(catchup_table(title, lines))
+    print("\n".join([*comparisons(lines, wanted_rate), *told_state(state)]), flush=True)
     return {**plain_lines(lines), "state": asdict(state) if state else None}
 
 
-def plain_lines(lines: Latencies | CatchUps) -> dict[str, Any]:
-    """As they go into the results."""
-    return {name: line if isinstance(line, str) else asdict(line) for name, line in lines.items()}
-
-
-def latency_row(name: str, line: Latency | str) -> Sequence[Cell]:
-    if isinstance(line, str):
-        return (f"{name}: {line}", *([None] * (len(LATENCY_COLUMNS) - 1)))
-    f = line.figures
-    return (name, f.p50, f.p90, f.p99, f.max, f.count, line.missing)
-
-
-def catchup_row(name: str, line: CatchUp | str) -> Sequence[Cell]:
-    if isinstance(line, str):
-        return (f"{name}: {line}", *([None] * (len(CATCHUP_COLUMNS) - 1)))
-    after = line.rate_after_first / 1e3 if line.rate_after_first else None
-    cpu = (round(line.engine_cpu, 1), round(line.broker_cpu, 1))
-    return (name, line.rate / 1e3, after, line.seconds, line.first_output, *cpu, line.wrong)
-
-
-def latency_ratios(lines: Latencies) -> list[str]:
-    ours = lines.get(MILLPOND)
-    if not isinstance(ours, Latency):
-        return []
-    said = [
-        ratio(f"{p}, Millpond / {name}", getattr(ours.figures, p), getattr(line.figures, p))
-        for name, line in lines.items()
-        if isinstance(line, Latency) and name != MILLPOND
-        for p in ("p50", "p99")
-    ]
-    aims = [("p50", ours.figures.p50, 10), ("p99", ours.figures.p99, 50)]
-    said += [aim(p, figure, limit, at_most=True, unit="ms") for p, figure, limit in aims]
-    return [line for line in said if line]
-
-
-def catchup_ratios(lines: CatchUps) -> list[str]:
-    ours = lines.get(MILLPOND)
-    if not isinstance(ours, CatchUp):
-        return []
-    said: list[str | None] = []
-    for name, line in lines.items():
-        if name == MILLPOND or isinstance(line, str):
-            continue
-        said.append(ratio(f"rows/s with start-up, Millpond / {name}", ours.rate, line.rate))
-        said.append(ratio(f"engine CPU s, Millpond / {name}", ours.engine_cpu, line.engine_cpu))
-        if name.startswith("Flink"):
-            said.append(aim(f"rows/s against {name}", ours.rate / line.rate, 1, at_most=False, unit="times"))
-    return [line for line in said if line]
+def wanted_rate(peer: str) -> float | None:
+    """Our rows/s by a peer's, at least."""
+    return 1 if peer.startswith("Flink") else None
 
 
 def told_state(state: State | None) -> list[str]:

@@ -7,32 +7,31 @@ python bench/latency.py [--seconds 120] [--rate 300] [--warmup 60] [--batch-seco
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 
 from harness.broker import broker_alone
 from harness.command_line import engine_names, interruptible, plain
 from harness.events import VISITS, url_of
 from harness.folders import run_folder
+from harness.latency_lines import Latencies, latency_aims, latency_ratios, latency_table
 from harness.latency_run import (
     SPAWN,
     Latency,
     Plan,
     measure,
+    peer_latency,
     pull_observer,
     push_observer,
     topic_observer,
 )
+from harness.lines import plain_lines
 from harness.observers import Probes
-from harness.peer_install import PeerUnavailableError
-from harness.peers import LATENCY_PEERS, Job, Peer, chosen, running_peer
+from harness.peers import LATENCY_PEERS, Job, chosen
 from harness.progress import progress
 from harness.results import write_results
 from harness.server import EmbeddedServer
 from harness.statements import Statements
-from harness.table import Cell, aim, ratio, table
 from harness.topics import create_topic, topic_like
 from harness.views import URL_VISITS, create_stream, create_view
 
@@ -43,11 +42,6 @@ CHANGELOG = "Millpond, changelog topic"
 PROBES = frozenset(url_of(number) for number in range(10))
 """The urls that pull queries ask for, a tenth of all clicks: asking for all would be a load of its own."""
 
-COLUMNS = ("ms from send to seen", "p50", "p90", "p99", "max", "rows", "not seen")
-
-Lines = dict[str, Latency | str]
-"""What was measured, by the line's name; a text says why it was not."""
-
 
 def main() -> None:
     """Measure, print, write the figures."""
@@ -55,8 +49,7 @@ def main() -> None:
     with interruptible(), run_folder("latency") as folder:
         lines = measured(options, folder)
     print(report(lines, options))
-    figures = {name: line if isinstance(line, str) else asdict(line) for name, line in lines.items()}
-    write_results("latency", plain(options), figures)
+    write_results("latency", plain(options), plain_lines(lines))
 
 
 def arguments() -> argparse.Namespace:
@@ -74,10 +67,10 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def measured(options: argparse.Namespace, folder: Path) -> Lines:
+def measured(options: argparse.Namespace, folder: Path) -> Latencies:
     """One engine after the other, on the same broker with the same data folder."""
     plan = Plan(options.rate, options.seconds, options.warmup)
-    lines: Lines = {}
+    lines: Latencies = {}
     server = EmbeddedServer(folder, {"MILLPOND_REALTIME_BATCH_SECONDS": str(options.batch_seconds)})
     if "millpond" in options.engines:
         lines |= of_millpond(server, plan)
@@ -85,11 +78,13 @@ def measured(options: argparse.Namespace, folder: Path) -> Lines:
     if peers:
         with broker_alone(server.data_dir) as broker:
             for peer in peers:
-                lines[peer.told] = of_peer(peer, broker.uris, plan, folder)
+                progress(peer.told)
+                job = Job("count", (f"clicks-{peer.name}",))
+                lines[peer.told] = peer_latency(peer, job, broker.uris, VISITS, plan, folder)
     return lines
 
 
-def of_millpond(server: EmbeddedServer, plan: Plan) -> Lines:
+def of_millpond(server: EmbeddedServer, plan: Plan) -> Latencies:
     """The same rows seen in three ways at once."""
     progress("Millpond")
     with ExitStack() as stack:
@@ -112,52 +107,17 @@ def of_millpond(server: EmbeddedServer, plan: Plan) -> Lines:
         return lines
 
 
-def of_peer(peer: Peer, uris: str, plan: Plan, folder: Path) -> Latency | str:
-    progress(peer.told)
-    source = f"clicks-{peer.name}"
-    job = Job("count", (source,))
-    sink = job.sink(peer)
-    create_topic(uris, source)
-    create_topic(uris, sink)
-    try:
-        with running_peer(peer, job, uris, folder) as running:
-            observer = topic_observer(peer.told, uris, sink, VISITS)
-            return measure(uris, source, VISITS, plan, [observer], running.check)[peer.told]
-    except PeerUnavailableError as e:
-        return f"not measured: {e}"
-
-
-def report(lines: Lines, options: argparse.Namespace) -> str:
+def report(lines: Latencies, options: argparse.Namespace) -> str:
     title = (
         f"Latency of a count per url, {options.rate:g} events/s for {options.seconds:g} s; "
         "every row charged with the first output that covers it"
     )
-    parts = [table(title, COLUMNS, [row(name, line) for name, line in lines.items()]), *ratios(lines)]
+    parts = [latency_table(title, "seen", lines)]
+    if isinstance(ours := lines.get(CHANGELOG), Latency):  # like for like: what a consumer of the output topic sees
+        parts += latency_ratios(ours, lines, " of the output topic")
     if isinstance(pull := lines.get(PULL), Latency):
-        parts.append(aim("p50 of the pull query", pull.figures.p50, 10, at_most=True, unit="ms"))
-        parts.append(aim("p99 of the pull query", pull.figures.p99, 50, at_most=True, unit="ms"))
+        parts += latency_aims(pull, " of the pull query")
     return "\n".join(parts)
-
-
-def row(name: str, line: Latency | str) -> Sequence[Cell]:
-    if isinstance(line, str):
-        return (f"{name}: {line}", *([None] * (len(COLUMNS) - 1)))
-    f = line.figures
-    return (name, f.p50, f.p90, f.p99, f.max, f.count, line.missing)
-
-
-def ratios(lines: Lines) -> list[str]:
-    """Like for like: what a consumer of the output topic sees."""
-    ours = lines.get(CHANGELOG)
-    if not isinstance(ours, Latency):
-        return []
-    said = [
-        ratio(f"{p} of the output topic, Millpond / {name}", getattr(ours.figures, p), getattr(line.figures, p))
-        for name, line in lines.items()
-        if isinstance(line, Latency) and not name.startswith("Millpond")
-        for p in ("p50", "p99")
-    ]
-    return [line for line in said if line]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.outputs import Output
+from harness.peer_install import PeerUnavailableError
 from harness.peers import Job, Peer, running_peer
 from harness.processes import cpu_seconds
 from harness.server import EmbeddedServer
@@ -102,17 +103,17 @@ def stream_catches_up(
     return _topic_fills(server.uris, topic, output, began, meters, (engine, broker))
 
 
-def peer_catches_up(peer: Peer, job: Job, place: Place, output: Output, folder: Path) -> CatchUp:
-    """From the launch of the peer's process to a complete output topic.
-
-    Raises PeerUnavailableError, TimeoutError.
-    """
+def peer_catches_up(peer: Peer, job: Job, place: Place, output: Output, folder: Path) -> CatchUp | str:
+    """From the launch of the peer's process to a complete output topic; or why not. Raises TimeoutError."""
     sink = job.sink(peer)
     create_topic(place.uris, sink)
     broker, began = cpu_seconds(place.broker_pid), time.monotonic()
-    with running_peer(peer, job, place.uris, folder) as running:
-        meters = Meters(running.cpu, lambda: cpu_seconds(place.broker_pid), running.check)
-        return _topic_fills(place.uris, sink, output, began, meters, (0, broker))
+    try:
+        with running_peer(peer, job, place.uris, folder) as running:
+            meters = Meters(running.cpu, lambda: cpu_seconds(place.broker_pid), running.check)
+            return _topic_fills(place.uris, sink, output, began, meters, (0, broker))
+    except PeerUnavailableError as e:
+        return f"not measured: {e}"
 
 
 def meters_of(server: EmbeddedServer) -> Meters:

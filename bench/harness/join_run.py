@@ -8,25 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from harness.broker import broker_alone
+from harness.catchup_lines import CatchUps
 from harness.catchup_run import CatchUp, Place, peer_catches_up, stream_catches_up, view_catches_up
 from harness.events import Workload
 from harness.join_work import Join, fill_users
-from harness.latency_run import Latency, Plan, measure, topic_observer
+from harness.latency_lines import Latencies
+from harness.latency_run import Latency, Plan, measure, peer_latency, topic_observer
+from harness.lines import MILLPOND
 from harness.outputs import Output
-from harness.peer_install import PeerUnavailableError
-from harness.peers import Job, Peer, running_peer
+from harness.peers import Job, Peer
 from harness.progress import progress
 from harness.server import EmbeddedServer
 from harness.statements import Statements
 from harness.topics import create_topic, topic_like
 
-MILLPOND = "Millpond"
-
 BATCH_SECONDS = 30
-
-Latencies = dict[str, Latency | str]
-CatchUps = dict[str, CatchUp | str]
-"""By engine; a text says why it was not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,7 @@ def latencies(join: Join, live: Workload, plan: Plan, peers: list[Peer], ours: b
         with broker_alone(server.data_dir) as broker:
             for peer in peers:
                 progress(f"{peer.told}: {join.told}")
-                lines[peer.told] = _latency_of(peer, join, live, plan, broker.uris, folder)
+                lines[peer.told] = _peer_latency(peer, join, live, plan, broker.uris, folder)
     return lines
 
 
@@ -66,18 +62,10 @@ def _our_latency(server: EmbeddedServer, join: Join, live: Workload, plan: Plan)
     return measure(server.uris, "clicks", live, plan, [observer], server.check)
 
 
-def _latency_of(peer: Peer, join: Join, live: Workload, plan: Plan, uris: str, folder: Path) -> Latency | str:
+def _peer_latency(peer: Peer, join: Join, live: Workload, plan: Plan, uris: str, folder: Path) -> Latency | str:
     clicks, people = f"clicks-{peer.name}", f"users-{peer.name}"
-    job = Job(join.job, (clicks, people))
-    for topic in (clicks, job.sink(peer)):
-        create_topic(uris, topic)
     fill_users(uris, people)
-    try:
-        with running_peer(peer, job, uris, folder) as running:
-            observer = topic_observer(peer.told, uris, job.sink(peer), live)
-            return measure(uris, clicks, live, plan, [observer], running.check)[peer.told]
-    except PeerUnavailableError as e:
-        return f"not measured: {e}"
+    return peer_latency(peer, Job(join.job, (clicks, people)), uris, live, plan, folder)
 
 
 def catch_ups(join: Join, rows: int, peers: list[Peer], ours: bool, folder: Path) -> tuple[CatchUps, State | None]:
@@ -98,7 +86,7 @@ def catch_ups(join: Join, rows: int, peers: list[Peer], ours: bool, folder: Path
             place = Place(broker.uris, broker.pid or 0)
             for peer in peers:
                 progress(f"{peer.told}: {join.told}")
-                lines[peer.told] = _catch_up_of(peer, Job(join.job, join.topics), place, output, folder)
+                lines[peer.told] = peer_catches_up(peer, Job(join.job, join.topics), place, output, folder)
     return lines, state
 
 
@@ -124,10 +112,3 @@ def _state(statements: Statements) -> State:
         if figures["state_rows"] or time.monotonic() > deadline:
             return State(round(figures["state_rows"]), figures["state_bytes"] / 2**20)
         time.sleep(0.2)
-
-
-def _catch_up_of(peer: Peer, job: Job, place: Place, output: Output, folder: Path) -> CatchUp | str:
-    try:
-        return peer_catches_up(peer, job, place, output, folder)
-    except PeerUnavailableError as e:
-        return f"not measured: {e}"

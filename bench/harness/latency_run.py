@@ -9,14 +9,18 @@ from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 from typing import Any
 
 from harness.charging import Seen, charge
 from harness.events import Workload
 from harness.observers import Probes, Signals, observe, watch_pull, watch_push, watch_topic
+from harness.peer_install import PeerUnavailableError
+from harness.peers import Job, Peer, running_peer
 from harness.percentiles import Percentiles, percentiles
 from harness.progress import progress
 from harness.sender import Pace, SentLog, send_events
+from harness.topics import create_topic
 
 SPAWN = get_context("spawn")
 
@@ -104,6 +108,19 @@ def measure(
         for observer in observers:
             observer.signals.stop.set()
         return {observer.name: _latency(observer, sent, plan.rate) for observer in observers}
+
+
+def peer_latency(peer: Peer, job: Job, uris: str, workload: Workload, plan: Plan, folder: Path) -> Latency | str:
+    """Of the rows of a peer's output topic, or why there is none; events go to the first of the job's topics."""
+    source, sink = job.topics[0], job.sink(peer)
+    for topic in (source, sink):
+        create_topic(uris, topic)
+    try:
+        with running_peer(peer, job, uris, folder) as running:
+            observer = topic_observer(peer.told, uris, sink, workload)
+            return measure(uris, source, workload, plan, [observer], running.check)[peer.told]
+    except PeerUnavailableError as e:
+        return f"not measured: {e}"
 
 
 def _wait_for_outputs(observers: Sequence[Observer], check: Callable[[], None]) -> None:
