@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JVM_SOURCES := $(shell find src/millpond/jvm src/millpond/spark/operators/java -name '*.java' -o -name 'ivy.xml')
-TEST ?= tests
+TEST ?=
 
 .PHONY: help demo server test fast spark broker kinesis lint types install install-dev soak bench docs lock clean
 
