@@ -12,8 +12,9 @@ import pytest
 
 from millpond.catalog.model import Relation
 from millpond.errors import MillpondError
-from millpond.stores.protocol import Record
+from millpond.stores.protocol import NewRecord, Record
 from millpond.types import (
+    BIGINT,
     BOOLEAN,
     BYTES,
     DATE,
@@ -25,6 +26,7 @@ from millpond.types import (
     Column,
     DecimalType,
 )
+from millpond.views.loading import STATEMENT_ROWS
 from millpond.views.reader import ViewReader
 from millpond.views.schema import ViewIndex, table_name
 from millpond.views.store import ViewStore
@@ -116,6 +118,27 @@ def test_loading_shows_nothing_until_it_is_finished(store: ViewStore, reader: Vi
     assert rows(reader) == [("a", "d", 2), ("c", "d", 1), ("d", "d", 4)]
     assert reader.offsets(VISITS.id) == {0: 7}
     assert not store.path.with_name("views.db-load").exists()
+
+
+def test_a_load_has_every_row_of_batches_of_any_size(store: ViewStore, reader: ViewReader) -> None:
+    store.create_view(VISITS)
+    sizes = (1, STATEMENT_ROWS - 1, STATEMENT_ROWS, STATEMENT_ROWS + 1, 3 * STATEMENT_ROWS + 7)
+    end = 0
+    for size in sizes:
+        store.stage(VISITS.id, [at(i, upsert(f"{i:04d}", i)) for i in range(end, end + size)])
+        end += size
+    store.finish_load(VISITS.id, {0: end})
+    assert rows(reader) == [(f"{i:04d}", "d", i) for i in range(end)]
+
+
+def test_a_load_takes_the_widest_view(store: ViewStore, reader: ViewReader) -> None:
+    names = [f"c{i}" for i in range(1_900)]
+    wide = another("wide", columns=(VISITS.columns[0], *(Column(n, BIGINT) for n in names)), primary_key=("url",))
+    store.create_view(wide)
+    values = [b'{"url": "%d", "c1899": %d}' % (i, i) for i in range(STATEMENT_ROWS)]
+    store.stage(wide.id, [at(i, NewRecord(b"%d" % i, v)) for i, v in enumerate(values)])
+    store.finish_load(wide.id, {0: STATEMENT_ROWS})
+    assert reader.query(f"SELECT count(*), sum(c1899) FROM {table_name(wide.id)}") == [(100, sum(range(100)))]
 
 
 def test_a_load_keeps_the_indexes(store: ViewStore, reader: ViewReader) -> None:
