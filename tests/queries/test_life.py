@@ -179,7 +179,7 @@ def test_what_was_not_committed_is_discarded_before_a_new_start(world: World) ->
     (run.checkpoint / "metadata").write_text("{}")
     run.fail("gone")
     again = started(world, "real-time", "catch-up")
-    assert sorted(p.name for p in again.checkpoint.iterdir()) == ["millpond.json"]
+    assert sorted(p.name for p in again.checkpoint.iterdir()) == ["millpond-topics.json", "millpond.json"]
     assert world.queries.status(query) is not None
 
 

@@ -91,16 +91,20 @@ class Checkpoint:
             return Marker(real_time=True)
 
     def write_marker(self, marker: Marker) -> None:
-        """Replace the marker at once: a crash leaves the old or the new one."""
-        self.path.mkdir(parents=True, exist_ok=True)
         kept = marker.positions[:1] + marker.positions[1:][-KEPT_POSITIONS:]
         text = json.dumps({"real_time": marker.real_time, "caught_up": marker.caught_up, "positions": kept})
-        scratch = self.marker_path.with_suffix(".new")
-        with scratch.open("w") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        scratch.replace(self.marker_path)
+        replace_file(self.marker_path, text)
+
+
+def replace_file(path: Path, text: str) -> None:
+    """Replace a file at once: a crash leaves the old or the new one. Its folder is made if it is not there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_suffix(".new")
+    with scratch.open("w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    scratch.replace(path)
 
 
 def before_replay(marker: Marker, committed: int) -> Marker:

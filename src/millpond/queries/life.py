@@ -1,6 +1,6 @@
 """The life of one persistent query: catch up in micro-batch, then follow in real time, on one checkpoint.
 
-1. Marker: the sink's end offsets before the first row is written.
+1. The topics are those that it began with (`Witness`). Marker: the sink's end offsets before the first row is written.
 2. Catch-up, `availableNow`, throttled. Only after a crash of a changelog's query that ran in real time it is one batch
    over everything, so that no value goes backwards. A stream skips the rows that its sink holds already; until it has
    read again what the run before had read, the marker stays: the sink is ahead of each batch.
@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from millpond.catalog.model import PersistentQuery, QueryState
+from millpond.catalog.model import KAFKA_TYPES, PersistentQuery, QueryState
 from millpond.config import Settings
 from millpond.errors import MillpondError
 from millpond.plan.capabilities import Mode, verdict
@@ -29,6 +29,7 @@ from millpond.queries.checkpoint import Checkpoint, Marker, before_replay
 from millpond.queries.sink_position import sink_position
 from millpond.queries.slots import Slots
 from millpond.queries.source_position import Lag, SourcePosition, scan_position
+from millpond.queries.witness import Witness
 from millpond.spark.run import Engine, Handle, QueryFailed, Run, Trigger, slots_needed
 from millpond.stores.access import StoreAccess
 from millpond.stores.protocol import Log, Offsets
@@ -54,6 +55,10 @@ STEADY_SECONDS = 60.0
 WATCH_SECONDS, FILLING_WATCH_SECONDS = 1.0, 0.2
 """Between two looks at how far a query is; a view that is being filled is waited for by somebody."""
 STOP_SECONDS = 30.0
+LOST = ("TOPIC_REPLACED", "TOPIC_RECORDS_LOST")
+"""Errors that no further attempt mends."""
+LOOK_SECONDS = 10.0
+"""Between two looks whether the topics are still the same."""
 AVAILABLE_NOW: Trigger = {"availableNow": True}
 SHORT_BATCHES: Trigger = {"processingTime": "200 milliseconds"}
 
@@ -119,6 +124,8 @@ class QueryLife:
                 for scan in scans_of(plan)
             ]
         )
+        writes = surroundings.log(plan.relation.store), plan.relation.topic
+        self.witness = Witness(checkpoint, self.source.scans, writes if plan.store_type in KAFKA_TYPES else None)
         self.target: Mapping[int, Offsets] = {}
         """End offsets of the sources at the start of the first catch-up: there, the query has caught up."""
 
@@ -175,7 +182,10 @@ class QueryLife:
         reason = _reason(error)
         log = logger.warning if isinstance(error, QueryFailed | MillpondError) else logger.exception
         log("query %s failed: %s", self.query.id, reason)
-        self.failures += 0 if _passes(error) or not self._reachable() else 1
+        if _is_lost(error):
+            self.failures = GIVE_UP_AFTER
+        elif not _passes(error) and self._reachable():
+            self.failures += 1
         if self.failures >= GIVE_UP_AFTER:
             self._set(state=QueryState.ERRORED, error=reason, mode="", mode_reason="")
             return
@@ -194,6 +204,7 @@ class QueryLife:
     # --- catching up ---
 
     def _catch_up(self) -> None:
+        self.witness.check()
         marker = self.checkpoint.marker()
         if marker is None or not marker.caught_up:
             self._measure_backlog()
@@ -301,12 +312,16 @@ class QueryLife:
         if self.stopping.is_set():
             return
         self.handle = handle = self.engine.start(self.plan, run, self.checkpoint.path, trigger)
+        looked = self.clock()
         try:
             while not handle.wait(WATCH_SECONDS if self.status.caught_up else FILLING_WATCH_SECONDS):
                 if self.stopping.is_set() or enough():
                     return
                 self._set(error="")
                 self._note(run)
+                if self.clock() - looked > LOOK_SECONDS:
+                    self.witness.look()
+                    looked = self.clock()
         finally:
             handle.stop()
         self._note(run)
@@ -338,6 +353,10 @@ class QueryLife:
         if changed != self.status:
             self.status = changed
             self.report(changed)
+
+
+def _is_lost(error: Exception) -> bool:
+    return isinstance(error, MillpondError) and error.name in LOST
 
 
 def _passes(error: Exception) -> bool:
