@@ -15,11 +15,11 @@ from tests.e2e.server_process import ServerProcess
 from tests.kafka_records import read
 from tests.waiting import eventually
 
-pytestmark = [pytest.mark.spark, pytest.mark.broker, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.spark, pytest.mark.broker, pytest.mark.timeout(900)]
 
 MOVED = 150
 """From this click on the users live elsewhere."""
-WAIT_SECONDS = 120
+WAIT_SECONDS = 240
 """Three queries of a server that has just begun read what is left batch by batch; alone on two cores, 20 seconds."""
 STATEMENTS = f"""
 CREATE STREAM clicks ({COLUMNS})

@@ -176,6 +176,8 @@ REFUSED = [
     ("CREATE ENTITY n WITH ('topic.shards' = 1)", "UNKNOWN_PROPERTY"),
     ("CREATE ENTITY n IN STORE k WITH ('topic.partitions' = 1)", "UNKNOWN_PROPERTY"),
     ("CREATE ENTITY n WITH ('topic.partitions' = 0)", "BAD_PROPERTY"),
+    ("CREATE ENTITY n WITH ('topic.partitions' = 99999999999999)", "BAD_PROPERTY"),
+    ("UPDATE ENTITY clicks WITH ('topic.partitions' = 99999999999999)", "BAD_PROPERTY"),
     ("CREATE ENTITY n WITH ('topic.partitions' = 1, 'kafka.partitions' = 1)", "DUPLICATE_PROPERTY"),
     ("UPDATE ENTITY n WITH ('topic.partitions' = 1)", "ENTITY_NOT_FOUND"),
     ("UPDATE ENTITY clicks WITH ('topic.replicas' = 2)", "UNSUPPORTED"),

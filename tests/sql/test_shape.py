@@ -48,6 +48,7 @@ def test_literals_become_placeholders(text: str, shape: str, literals: tuple[obj
         "SELECT .5, 1",
         "SELECT 1.2.3",
         "SELECT 12345678901234567890",
+        f"SELECT {'9' * 5_000}",
         "SELECT 0.1234567890123456789",
     ],
 )

@@ -224,6 +224,12 @@ def test_rows_are_forgotten_when_they_are_old_enough(store: ViewStore, reader: V
     assert store.purge(another("long").id, now_millis=10**15) == 0
 
 
+def test_a_retention_that_is_longer_than_sqlite_can_count_keeps_every_row(store: ViewStore) -> None:
+    loaded(store, replace(VISITS, properties={"retention.millis": "9" * 20}))
+    store.fold(VISITS.id, [at(0, upsert("a", 1, ts=5_000))])
+    assert store.purge(VISITS.id) == 0
+
+
 EVERY = replace(
     VISITS,
     columns=(

@@ -11,6 +11,13 @@ from millpond.errors import MillpondError
 from millpond.sql.statements import Properties, Property
 from millpond.suggestion import suggestion
 
+MOST = 2**31 - 1
+"""Of a number of things: clients of stores count in 32 bits."""
+LONGEST_MILLIS = 2**63 // 1000
+"""Some 292,000 years: Spark counts microseconds in 64 bits."""
+LAST_TIME = 253_402_300_799_999
+"""The end of the year 9999 in epoch milliseconds: the clients of some stores know no later time."""
+
 
 @dataclass(frozen=True, slots=True)
 class PropertyKind:
@@ -26,18 +33,16 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _count(value: Any) -> int:
-    number = int(str(value))
-    if isinstance(value, bool) or number < 1:
-        raise ValueError
-    return number
+def _whole(least: int, most: int) -> Callable[[Any], int]:
+    """Reads a whole number of these bounds."""
 
+    def read(value: Any) -> int:
+        number = int(str(value))
+        if isinstance(value, bool) or not least <= number <= most:
+            raise ValueError
+        return number
 
-def _millis(value: Any) -> int:
-    number = int(str(value))
-    if isinstance(value, bool) or number < 0:
-        raise ValueError
-    return number
+    return read
 
 
 def _flag(value: Any) -> bool:
@@ -46,9 +51,7 @@ def _flag(value: Any) -> bool:
 
 def _position(value: Any) -> str:
     text = str(value).lower()
-    if text not in ("earliest", "latest") and not text.isdigit():
-        raise ValueError
-    return text
+    return text if text in ("earliest", "latest") else str(_whole(0, LAST_TIME)(text))
 
 
 def _names(value: Any) -> tuple[str, ...]:
@@ -89,10 +92,10 @@ def _one_of(*words: str) -> PropertyKind:
 
 
 TEXT = PropertyKind(_text, "text")
-COUNT = PropertyKind(_count, "a whole number above 0")
-MILLIS = PropertyKind(_millis, "a whole number of milliseconds")
+COUNT = PropertyKind(_whole(1, MOST), f"a whole number from 1 to {MOST}")
+MILLIS = PropertyKind(_whole(0, LONGEST_MILLIS), f"a whole number of milliseconds, at most {LONGEST_MILLIS}")
 FLAG = PropertyKind(_flag, "TRUE or FALSE")
-POSITION = PropertyKind(_position, "'earliest', 'latest' or a time in epoch milliseconds")
+POSITION = PropertyKind(_position, "'earliest', 'latest' or a time in epoch milliseconds, up to the year 9999")
 NAMES = PropertyKind(_names, "column names separated by commas")
 
 DELIMITER = PropertyKind(_delimiter, "one character that is no quote or line break, or SPACE or TAB")

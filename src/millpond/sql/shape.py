@@ -54,7 +54,9 @@ def shape_of(text: str) -> tuple[str, tuple[Literal, ...]]:
 
 
 def _number(text: str) -> int | float:
+    if len(text) > _MOST_DIGITS:
+        raise _UnsureError
     value = int(text) if text.isdigit() else float(text)
-    if len(text) > _MOST_DIGITS or str(value) != text:
+    if str(value) != text:
         raise _UnsureError
     return value

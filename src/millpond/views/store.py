@@ -191,7 +191,8 @@ class ViewStore:
         retention = schema.retention_millis(self.views[relation_id].relation)
         if retention is None:
             return 0
-        before = (now_ms() if now_millis is None else now_millis) - retention
+        # SQLite takes 64 bits: a retention beyond them, as older versions let in, keeps every row.
+        before = max((now_ms() if now_millis is None else now_millis) - retention, -(2**63))
         table = schema.quote(schema.table_name(relation_id))
         with self._transaction():
             return self._connection.execute(f"DELETE FROM {table} WHERE _ingested < ?", (before,)).rowcount
