@@ -29,6 +29,8 @@ CREATE CHANGELOG visits_log AS SELECT url, count(*) AS n FROM clicks GROUP BY ur
 CREATE MATERIALIZED VIEW url_visits AS SELECT url, count(*) AS visits FROM clicks GROUP BY url
   QUERY WITH ('query.name' = 'counting');
 CREATE MATERIALIZED VIEW other_view AS SELECT url FROM clicks;
+CREATE MATERIALIZED VIEW with_topic WITH ('topic' = 'view_topic') AS SELECT url FROM clicks;
+CREATE STREAM over_view (url VARCHAR) WITH ('value.format' = 'json', 'topic' = 'view_topic');
 CREATE INDEX by_visits ON url_visits (visits);
 CREATE STREAM twice AS SELECT url FROM clicks;
 INSERT INTO twice SELECT url FROM plain;

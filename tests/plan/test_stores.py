@@ -23,7 +23,7 @@ PASSWORD = {"kafka.sasl.password": "hush"}
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    made = Session({"clicks": Topic(2, 1), "free": Topic()})
+    made = Session({"clicks": Topic(2, 1), "free": Topic(), "__consumer_offsets": Topic(50, 1)})
     made.run("CREATE STREAM clicks (url VARCHAR) WITH ('value.format' = 'json')")
     made.catalog.create_registry(SchemaRegistry("sr", "CONFLUENT", {"uris": "http://h:8081"}, "sysadmin"))
     made.catalog.create_store(Store("s", "KAFKA", {"uris": "a:1", **LOGIN}, "sysadmin", 0, 0), PASSWORD)
@@ -183,6 +183,12 @@ REFUSED = [
     ("UPDATE ENTITY clicks WITH ('topic.replicas' = 2)", "UNSUPPORTED"),
     ("UPDATE ENTITY clicks WITH ('value.descriptor.name' = 'x')", "DESCRIPTOR_NOT_FOUND"),
     ("DROP ENTITY clicks", "DEPENDENTS_EXIST"),
+    ("DROP ENTITY __consumer_offsets", "INTERNAL_TOPIC"),
+    ("DROP ENTITY __CONSUMER_OFFSETS", "INTERNAL_TOPIC"),
+    ("UPDATE ENTITY __consumer_offsets WITH ('topic.partitions' = 60)", "INTERNAL_TOPIC"),
+    ("CREATE ENTITY __transaction_state", "INTERNAL_TOPIC"),
+    (f"CREATE ENTITY {'n' * 250}", "BAD_TOPIC_NAME"),
+    (f"CREATE ENTITY {'n' * 129} IN STORE k", "BAD_TOPIC_NAME"),
     ("DROP ENTITY clicks IN STORE same", "DEPENDENTS_EXIST"),
     ("DROP ENTITY n", "ENTITY_NOT_FOUND"),
     ("INSERT INTO ENTITY clicks VALUE('{}') WITH ('kye' = '1')", "UNKNOWN_PROPERTY"),

@@ -23,7 +23,8 @@ def _is_plain(word: str) -> bool:
 
 
 plain_words: st.SearchStrategy[str] = st.from_regex(r"[a-z_][a-zA-Z0-9_]{0,5}", fullmatch=True).filter(_is_plain)
-identifiers = st.builds(s.Identifier, plain_words) | st.builds(s.Identifier, anything.filter(bool), st.just(True))
+quoted_names = anything.filter(lambda text: text and "\0" not in text)
+identifiers = st.builds(s.Identifier, plain_words) | st.builds(s.Identifier, quoted_names, st.just(True))
 
 
 def names(most: int) -> st.SearchStrategy[s.Name]:

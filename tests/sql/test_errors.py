@@ -52,6 +52,11 @@ def test_an_error_says_what_was_expected() -> None:
     assert refusal("CREATE STREAM x (a INT").sentence == expected
 
 
+def test_a_name_has_no_nul_in_it() -> None:
+    error = refusal('SELECT 1 AS "a\0b"')
+    assert (error.name, error.sentence) == ("SYNTAX", "A name cannot have the character NUL in it.")
+
+
 def test_a_family_that_is_not_there_says_what_to_do_instead() -> None:
     error = refusal("CREATE VIEW v AS SELECT 1")
     assert (error.name, error.hint) == ("UNSUPPORTED", "Write CREATE MATERIALIZED VIEW ... AS SELECT.")

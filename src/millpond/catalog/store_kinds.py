@@ -5,6 +5,7 @@ The planner reads WITH lists by it, the catalog keeps by it what is secret apart
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -34,6 +35,29 @@ class Alias:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicNames:
+    """What the topics of a kind of store can be called."""
+
+    what: str
+    pattern: re.Pattern[str]
+    takes: str
+
+    def fit(self, name: str) -> bool:
+        """Whether a topic can have this name."""
+        return self.pattern.fullmatch(name) is not None
+
+
+OF_TOPICS = TopicNames(
+    "topic",
+    re.compile(r"(?!\.{1,2}\Z)[A-Za-z0-9._-]{1,249}"),
+    "1 to 249 of the characters a-z, A-Z, 0-9, '.', '_' and '-', and is not '.' or '..'",
+)
+OF_STREAMS = TopicNames(
+    "Kinesis stream", re.compile(r"[A-Za-z0-9._-]{1,128}"), "1 to 128 of the characters a-z, A-Z, 0-9, '.', '_' and '-'"
+)
+
+
+@dataclass(frozen=True, slots=True)
 class StoreKind:
     """What a store of a type, or a schema registry of one, takes and can do."""
 
@@ -48,6 +72,7 @@ class StoreKind:
     defaults: Mapping[str, str] = field(default_factory=dict)
     partitions: str = "topic.partitions"
     """The property that says how many parts an entity has."""
+    topic_names: TopicNames = OF_TOPICS
     compacts: bool = True
     """Whether an entity can keep the last record of each key: changelogs of views need that."""
 
@@ -190,6 +215,7 @@ STORE_KINDS: Mapping[str, StoreKind] = {
             _OLDER,
             together=(("kinesis.access_key_id", "kinesis.secret_access_key"),),
             partitions="topic.shards",
+            topic_names=OF_STREAMS,
             compacts=False,
         ),
     )

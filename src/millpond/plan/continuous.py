@@ -29,6 +29,7 @@ from millpond.plan.relations import TopicLookup, created, derived_relation
 from millpond.plan.schemas import check_schemas, sink_schemas
 from millpond.plan.sink_topics import new_topic, refuse_feeding_itself
 from millpond.plan.stages import BuildView, EnsureTopic, Planned, RegisterRelation, StartQuery
+from millpond.plan.topics import check_new_topic, refuse_view_topic
 from millpond.sql import statements as st
 from millpond.sql.position import position_of
 from millpond.types import Column
@@ -49,6 +50,7 @@ def plan_create_as(
     plan = plan_query(statement.query, names.reader, _starting(names.context, given))
     _check_kind(kind, plan, statement.name)
     relation = with_entity(derived_relation(kind, home, plan, given), names.reader)
+    _check_topic(relation, names.reader)
     sink = _sink(relation, plan, given, names.reader)
     query = _query(statement, statement.query, relation, plan, names)
     view = (BuildView(relation),) if kind is RelationKind.VIEW else ()
@@ -56,7 +58,7 @@ def plan_create_as(
     check_delimited(relation)
     check_schemas(relation, names.reader)
     check_protobuf(relation, names.reader, descriptors, written=True)
-    stages = (topic, *_dead_letter_topics(sink), *sink_schemas(sink), RegisterRelation(relation), *view)
+    stages = (topic, *_dead_letter_topics(sink, names.reader), *sink_schemas(sink), RegisterRelation(relation), *view)
     return created((*stages, StartQuery(query, sink)), relation, query)
 
 
@@ -73,7 +75,7 @@ def plan_insert_select(
     check_protobuf(relation, names.reader, descriptors, written=True)
     query = _query(statement, statement.query, relation, plan, names)
     summary = f"query {query.id} writes into '{relation.name}'"
-    stages = (*_dead_letter_topics(sink), *sink_schemas(sink), StartQuery(query, sink))
+    stages = (*_dead_letter_topics(sink, names.reader), *sink_schemas(sink), StartQuery(query, sink))
     return Planned(stages, "query", query.id, "INSERT", summary, path_of(relation))
 
 
@@ -177,8 +179,21 @@ def _query(statement: st.Statement, query: st.Query, sink: Relation, plan: Query
     )
 
 
-def _dead_letter_topics(sink: Sink) -> tuple[EnsureTopic, ...]:
-    return tuple(EnsureTopic(place.store, place.topic) for place in dead_letter_places(sink))
+def _check_topic(relation: Relation, reader: CatalogReader) -> None:
+    """Raises BAD_TOPIC_NAME, INTERNAL_TOPIC, UNSUPPORTED for the topic of a view."""
+    store = existing_store(reader, relation.store)
+    check_new_topic(store, relation.topic)
+    if relation.kind is not RelationKind.VIEW:  # a view's must not be there at all
+        refuse_view_topic(reader, store, relation.topic)
+
+
+def _dead_letter_topics(sink: Sink, reader: CatalogReader) -> tuple[EnsureTopic, ...]:
+    """Raises BAD_TOPIC_NAME, INTERNAL_TOPIC, UNSUPPORTED for the topic of a view."""
+    places = dead_letter_places(sink)
+    for place in places:
+        check_new_topic(store := existing_store(reader, place.store), place.topic)
+        refuse_view_topic(reader, store, place.topic)
+    return tuple(EnsureTopic(place.store, place.topic) for place in places)
 
 
 def _sink(relation: Relation, plan: QueryPlan, given: Mapping[str, Any], reader: CatalogReader) -> Sink:

@@ -16,6 +16,7 @@ from millpond.plan.relations import created, declared_relation
 from millpond.plan.schemas import ColumnLookup, check_schemas, inferred
 from millpond.plan.sink_topics import declared_topic
 from millpond.plan.stages import Planned, RegisterRelation
+from millpond.plan.topics import check_new_topic
 from millpond.sql import statements as st
 from millpond.types import Column
 
@@ -24,7 +25,7 @@ def plan_create_relation(
     statement: st.CreateRelation, names: Names, lookup: ColumnLookup, descriptors: DescriptorLookup
 ) -> Planned:
     """The topic, then the relation. Raises DUPLICATE_RELATION, DUPLICATE_COLUMN, RESERVED_NAME, BAD_KEY, those of
-    properties and of `inferred`."""
+    properties, of `inferred` and of `check_new_topic`."""
     home = names.home(statement.name)
     taken = names.taken(home, statement)
     if taken:
@@ -42,10 +43,12 @@ def plan_create_relation(
         found = inferred(kind, home.name, given, lookup, descriptors)
         columns, key, given = found.columns, found.primary_key, dict(found.given)
     relation = declared_relation(kind, home, columns, key, given)
+    store = existing_store(names.reader, relation.store)
+    check_new_topic(store, relation.topic)
     check_delimited(relation)
     check_schemas(relation, names.reader)
     check_protobuf(relation, names.reader, descriptors, written=False)
-    topic = declared_topic(relation, existing_store(names.reader, relation.store).type, given)
+    topic = declared_topic(relation, store.type, given)
     return created((topic, RegisterRelation(relation)), relation)
 
 

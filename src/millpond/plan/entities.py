@@ -15,6 +15,7 @@ from millpond.plan.protobuf import DescriptorLookup
 from millpond.plan.relations import TopicLookup
 from millpond.plan.rows import entity_topic
 from millpond.plan.stages import AlterEntity, CreateEntity, DescribeEntity, Planned, RemoveEntity, Stage
+from millpond.plan.topics import check_new_topic, refuse_kafkas_own
 from millpond.sql import statements as st
 from millpond.suggestion import suggestion
 
@@ -24,8 +25,10 @@ DESCRIPTORS = {"key.descriptor.name": "key", "value.descriptor.name": "value"}
 def plan_create_entity(
     statement: st.CreateEntity, names: Names, topics: TopicLookup, descriptors: DescriptorLookup
 ) -> Planned:
-    """Raises STORE_NOT_FOUND, DUPLICATE_ENTITY, DESCRIPTOR_NOT_FOUND, AMBIGUOUS_DESCRIPTOR, those of properties."""
+    """Raises STORE_NOT_FOUND, DUPLICATE_ENTITY, DESCRIPTOR_NOT_FOUND, AMBIGUOUS_DESCRIPTOR, those of properties and
+    of `check_new_topic`."""
     store, topic = names.store(statement.store), entity_topic(statement.entity)
+    check_new_topic(store, topic, statement.entity.position)
     if topics(store.name, topic) is not None:
         if not statement.if_not_exists:
             position = statement.entity.position
@@ -41,14 +44,15 @@ def plan_create_entity(
 def plan_update_entity(
     statement: st.UpdateEntity, names: Names, topics: TopicLookup, descriptors: DescriptorLookup
 ) -> Planned:
-    """Raises STORE_NOT_FOUND, ENTITY_NOT_FOUND, UNSUPPORTED for replicas, DESCRIPTOR_NOT_FOUND, AMBIGUOUS_DESCRIPTOR,
-    those of properties."""
+    """Raises STORE_NOT_FOUND, ENTITY_NOT_FOUND, INTERNAL_TOPIC, UNSUPPORTED for replicas, DESCRIPTOR_NOT_FOUND,
+    AMBIGUOUS_DESCRIPTOR, those of properties."""
     store = names.store(statement.store)
     given = _read(statement.properties, store, "UPDATE ENTITY")
     if given and all(name in DESCRIPTORS and not value for name, value in given.items()):
         topic = _described_entity(statement.entity, store, names, topics)
     else:
         topic = known_entity(statement.entity, store, topics)
+    refuse_kafkas_own(store, topic, statement.entity.position)
     if "topic.replicas" in given:
         feature = "Changing the number of replicas"
         raise MillpondError("UNSUPPORTED", feature=feature, instead="Move the topic with the tools of its cluster.")
@@ -62,9 +66,10 @@ def plan_update_entity(
 def plan_drop_entity(
     statement: st.Drop, names: Names, topics: TopicLookup
 ) -> tuple[tuple[Stage, ...], tuple[str, ...]]:
-    """Raises STORE_NOT_FOUND, ENTITY_NOT_FOUND, DEPENDENTS_EXIST if relations are on it."""
+    """Raises STORE_NOT_FOUND, ENTITY_NOT_FOUND, INTERNAL_TOPIC, DEPENDENTS_EXIST if relations are on it."""
     store = names.store(statement.store)
     topic = known_entity(statement.name, store, topics)
+    refuse_kafkas_own(store, topic, statement.name.position)
     stores = [s for s in names.reader.stores() if same_place(s, store)]
     used = [r for s in stores for r in names.reader.relations_on_topic(s.name, topic)]
     refuse_used_by_relations(names.reader, "entity", topic, used)

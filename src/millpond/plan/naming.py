@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from millpond.catalog.lookup import existing_store
 from millpond.catalog.model import Relation, RelationKind, SessionContext, Store
 from millpond.catalog.names import Parts, new_relation_name, resolve_relation, resolve_schema, resolve_store
 from millpond.catalog.reader import CatalogReader
 from millpond.errors import MillpondError
 from millpond.plan.relations import Home
 from millpond.plan.stages import Planned
+from millpond.plan.topics import refuse_view_topic
 from millpond.sql import statements as st
 from millpond.types import Column
 
@@ -41,7 +43,7 @@ class Names:
             raise
 
     def target(self, name: st.Name) -> Relation:
-        """A relation to insert into. Raises UNSUPPORTED for a view."""
+        """A relation to insert into. Raises UNSUPPORTED for a view, and for what lies on a view's topic."""
         relation = self.relation(name)
         if relation.kind is RelationKind.VIEW:
             raise MillpondError(
@@ -50,6 +52,7 @@ class Names:
                 feature=f"INSERT INTO the materialized view '{relation.name}'",
                 instead="Insert into the stream that it reads.",
             )
+        refuse_view_topic(self.reader, existing_store(self.reader, relation.store), relation.topic, name.position)
         return relation
 
     def home(self, name: st.Name) -> Home:

@@ -15,6 +15,7 @@ from millpond.plan.naming import Names, column_named, path_of, refuse_twice
 from millpond.plan.properties import TEXT, read_properties
 from millpond.plan.scope import Scope
 from millpond.plan.stages import Planned, WriteEntity, WriteRows
+from millpond.plan.topics import refuse_kafkas_own, refuse_view_topic
 from millpond.plan.tree import contains_aggregate
 from millpond.sql import statements as st
 from millpond.sql.position import position_of
@@ -64,10 +65,15 @@ def _constant(tree: exp.Expr) -> Expr:
 
 
 def plan_insert_entity(statement: st.InsertEntity, names: Names) -> Planned:
-    """One JSON text as a record's value; WITH may give its key. Raises STORE_NOT_FOUND, those of properties."""
-    store, topic = names.store(statement.store).name, entity_topic(statement.entity)
+    """One JSON text as a record's value; WITH may give its key.
+
+    Raises STORE_NOT_FOUND, INTERNAL_TOPIC, UNSUPPORTED for a view's topic, those of properties.
+    """
+    store, topic = names.store(statement.store), entity_topic(statement.entity)
+    refuse_kafkas_own(store, topic, statement.entity.position)
+    refuse_view_topic(names.reader, store, topic, statement.entity.position)
     given = read_properties(statement.properties, {"key": TEXT}, "INSERT INTO ENTITY")
-    stage = WriteEntity(store, topic, statement.value, given.get("key"))
+    stage = WriteEntity(store.name, topic, statement.value, given.get("key"))
     return Planned((stage,), "entity", topic, "INSERT", "1 record")
 
 

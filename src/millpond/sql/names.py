@@ -24,6 +24,8 @@ def name_token(cursor: Cursor, what: str) -> Token:
         cursor.problem(f"Expected {what}, not the keyword '{word}'. Write \"{word}\" if that is its name.")
     if cursor.at_type(TokenType.IDENTIFIER) and not cursor.token.text:
         cursor.problem("A name cannot be empty.")
+    if "\0" in cursor.token.text:
+        cursor.problem("A name cannot have the character NUL in it.")
     return cursor.advance()
 
 
