@@ -95,3 +95,30 @@ def test_a_wrong_query_over_views_is_refused(case: Case, pulling: Pulling) -> No
     start = found.column - 1
     assert (found.line, found.column) == (int(line), int(column)), str(caught.value)
     assert case.sql.splitlines()[found.line - 1][start : start + found.length] == token
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT {', '.join(['1'] * 3_000)}",
+        f"SELECT {' || '.join(['url'] * 500)} FROM visits",
+        f"SELECT 1 FROM visits v0 {' '.join(f'JOIN visits v{n} ON v0.url = v{n}.url' for n in range(1, 101))}",
+    ],
+    ids=lambda sql: sql[:20],
+)
+def test_a_query_beyond_the_limits_of_the_view_store_is_called_too_large(pulling: Pulling, sql: str) -> None:
+    with pytest.raises(MillpondError) as caught:
+        ask(pulling, sql)
+    assert caught.value.name == "QUERY_TOO_LARGE"
+
+
+def test_a_long_chain_of_unions_answers(pulling: Pulling) -> None:
+    sql = " UNION ALL ".join(f"SELECT {n} AS n" for n in range(200))
+    assert sorted(n for (n,) in ask(pulling, sql).rows) == list(range(200))
+
+
+def test_a_number_of_rows_that_is_too_large_is_called_that(pulling: Pulling) -> None:
+    with pytest.raises(MillpondError) as caught:
+        ask(pulling, "SELECT url FROM visits LIMIT 99999999999999999999999")
+    assert "LIMIT that is too large" in caught.value.sentence
+    assert "up to 9223372036854775807" in caught.value.hint

@@ -52,6 +52,13 @@ def test_an_error_says_what_was_expected() -> None:
     assert refusal("CREATE STREAM x (a INT").sentence == expected
 
 
+@pytest.mark.parametrize("word", ["UNION ALL", "EXCEPT", "INTERSECT"])
+def test_a_chain_of_queries_has_an_end(word: str) -> None:
+    assert parse(f" {word} ".join(["SELECT 1"] * 200))
+    error = refusal(f" {word} ".join(["SELECT 1"] * 3_000))
+    assert error.sentence == "This is more than 200 operands of UNION, EXCEPT or INTERSECT."
+
+
 def test_a_name_has_no_nul_in_it() -> None:
     error = refusal('SELECT 1 AS "a\0b"')
     assert (error.name, error.sentence) == ("SYNTAX", "A name cannot have the character NUL in it.")

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any, TypeAlias
 
-from millpond.errors import MillpondError
 from millpond.plan.expressions import ColumnRef, Expr, walk
 from millpond.types import Column
 from millpond.views.expressions import to_sqlite
+from millpond.views.faults import not_evaluated
 from millpond.views.functions import register
 from millpond.views.schema import quote
 from millpond.views.values import row_decoder, row_encoder
@@ -41,7 +41,7 @@ def compile_row(
         try:
             found = _connection().execute(sql, tuple(encode(row))).fetchone()
         except sqlite3.Error as error:
-            raise MillpondError("ROW_NOT_EVALUATED", reason=str(error)) from error
+            raise not_evaluated(error) from error
         return None if found is None else tuple(decode(found))
 
     return evaluate

@@ -21,7 +21,7 @@ from millpond.sql.parser import parse
 from millpond.sql.printer import print_statement
 from millpond.sql.statements import Query
 from millpond.types import Column
-from millpond.views.faults import is_timeout
+from millpond.views.faults import not_evaluated
 from millpond.views.functions import register
 from millpond.views.progress import ViewProgress
 from millpond.views.reader import ViewReader
@@ -97,7 +97,7 @@ class Pulling:
         return Answer(prepared.columns, rows, context, message, "SELECT")
 
     def _rows(self, sql: str, bindings: Sequence[Any], prepared: Prepared) -> list[tuple[Any, ...]]:
-        """Raises VIEW_NOT_READY for a table that is not there yet, ROW_NOT_EVALUATED for a value that has no result."""
+        """Raises VIEW_NOT_READY for a table that is not there yet, QUERY_TOO_LARGE, ROW_NOT_EVALUATED for no result."""
         try:
             return self.views.query(sql, bindings)
         except MillpondError as error:
@@ -215,9 +215,7 @@ class Pulling:
 def _not_evaluated(error: sqlite3.Error) -> MillpondError:
     if SEVERAL_ROWS in str(error):
         return MillpondError("SUBQUERY_SEVERAL_ROWS")
-    if is_timeout(error):
-        return MillpondError("QUERY_TIMED_OUT")
-    return MillpondError("ROW_NOT_EVALUATED", reason=str(error))
+    return not_evaluated(error)
 
 
 def _load(

@@ -12,17 +12,20 @@ from millpond.stores.formats.records import Codecs, check_not_null, encode_key, 
 from millpond.stores.protocol import NewRecord
 from millpond.stores.schemas import Schemas
 from millpond.views.expressions import literal_to_sqlite, to_sqlite
+from millpond.views.faults import not_evaluated
 from millpond.views.functions import register
 from millpond.views.values import row_decoder
 
 
 def evaluate_rows(relation: Relation, rows: Sequence[Sequence[Expr]]) -> list[tuple[Any, ...]]:
-    """Python values of constant rows, parallel to the relation's columns."""
+    """Python values of constant rows, parallel to the relation's columns. Raises QUERY_TOO_LARGE, ROW_NOT_EVALUATED."""
     connection = sqlite3.connect(":memory:")
     try:
         register(connection)
         decode = row_decoder(relation.columns)
         return [tuple(decode(connection.execute(_select(row)).fetchone())) for row in rows]
+    except sqlite3.Error as error:
+        raise not_evaluated(error) from error
     finally:
         connection.close()
 

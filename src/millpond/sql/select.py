@@ -58,7 +58,9 @@ def _shared(cursor: Cursor) -> list[exp.CTE]:
 def _set_operation(cursor: Cursor) -> exp.Query:
     """UNION and EXCEPT from left to right; INTERSECT binds its operands first."""
     tree = _intersection(cursor)
+    operands = 1
     while cursor.at("UNION") or cursor.at("EXCEPT"):
+        operands = _one_more(cursor, operands)
         kind = exp.Union if cursor.accept("UNION") else exp.Except
         cursor.accept("EXCEPT")
         distinct = _distinct(cursor, may_be_all=kind is exp.Union)
@@ -68,10 +70,23 @@ def _set_operation(cursor: Cursor) -> exp.Query:
 
 def _intersection(cursor: Cursor) -> exp.Query:
     tree = _operand(cursor)
-    while cursor.accept("INTERSECT"):
+    operands = 1
+    while cursor.at("INTERSECT"):
+        operands = _one_more(cursor, operands)
+        cursor.advance()
         distinct = _distinct(cursor, may_be_all=False)
         tree = exp.Intersect(this=tree, expression=_operand(cursor), distinct=distinct)
     return tree
+
+
+MOST_OPERANDS = 200
+"""Of UNION and its like in a row: each takes some frames of Python's stack."""
+
+
+def _one_more(cursor: Cursor, operands: int) -> int:
+    if operands == MOST_OPERANDS:
+        cursor.problem(f"This is more than {MOST_OPERANDS} operands of UNION, EXCEPT or INTERSECT.")
+    return operands + 1
 
 
 def _distinct(cursor: Cursor, may_be_all: bool) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 
@@ -25,6 +26,22 @@ def is_corrupt(error: sqlite3.Error) -> bool:
 def is_timeout(error: sqlite3.Error) -> bool:
     """A statement was ended by its `TimeLimit`."""
     return _code(error) == "SQLITE_INTERRUPT"
+
+
+_LIMITS = re.compile(r"too many|too large|too long|parser stack overflow|at most \d+ tables", re.IGNORECASE)
+
+
+def is_too_large(error: sqlite3.Error) -> bool:
+    """A statement is beyond one of SQLite's limits: columns, terms, arguments, tables, depth."""
+    return _code(error) == "SQLITE_ERROR" and _LIMITS.search(str(error)) is not None
+
+
+def not_evaluated(error: sqlite3.Error) -> MillpondError:
+    """The named error for a statement of the user's that SQLite does not take, or not to its end."""
+    if is_timeout(error):
+        return MillpondError("QUERY_TIMED_OUT")
+    name = "QUERY_TOO_LARGE" if is_too_large(error) else "ROW_NOT_EVALUATED"
+    return MillpondError(name, reason=str(error))
 
 
 def named(error: sqlite3.Error, path: Path) -> MillpondError:

@@ -31,6 +31,8 @@ class Compiled:
 
     sql: str
     columns: tuple[Column, ...]
+    compound: str = ""
+    """Of a UNION and its like without ORDER BY and LIMIT: the text that a further operand may follow."""
 
 
 @dataclass(slots=True)
@@ -111,8 +113,11 @@ class Compiler:
         pairs = zip(left.columns, right.columns, strict=True)
         columns = tuple(Column(a.name, common(a.type, b.type, word, tree)) for a, b in pairs)
         word += "" if tree.args.get("distinct", True) else " ALL"
-        sql = f"{self.conformed(left, columns)} {word} {self.conformed(right, columns)}"
+        # A chain stays flat as long as its types do: SQLite's parser does not go far down.
+        flat = left.compound if [c.type for c in left.columns] == [c.type for c in columns] else ""
+        sql = f"{flat or self.conformed(left, columns)} {word} {self.conformed(right, columns)}"
         alias = self.alias()
         source = self.source(alias, (), columns)
         order = Ordering(self, tree, Scope((source,), f"the result of {word}"), tuple(source.pairs()))
-        return Compiled(f"SELECT * FROM ({sql}) AS {alias}{order.sql()}", columns)
+        ordered = order.sql()
+        return Compiled(f"SELECT * FROM ({sql}) AS {alias}{ordered}", columns, "" if ordered else sql)

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from millpond.serve.pull.compiler import Compiler
 
 
+LARGEST = 2**63 - 1
+"""SQLite counts in 64 bits."""
+
+
 class Ordering:
     """Writes the clauses at the end of a query; `outputs` are its result columns in order, by name."""
 
@@ -97,6 +101,8 @@ def output_at(tree: exp.Expr, outputs: Sequence[tuple[str, Expr]], clause: str) 
 
 def whole(tree: exp.Expr, clause: str) -> int:
     """The whole number that `tree` is. Raises UNSUPPORTED."""
-    if not isinstance(tree, exp.Literal) or tree.is_string or not tree.name.isdigit() or int(tree.name) >= 2**63:
+    if not isinstance(tree, exp.Literal) or tree.is_string or not tree.name.isdigit():
         raise refused(f"{clause} that is not a whole number", "Write the number.", tree)
-    return int(tree.name)
+    if (number := int(tree.name)) > LARGEST:
+        raise refused(f"{clause} that is too large", f"Write a number up to {LARGEST}.", tree)
+    return number
