@@ -248,6 +248,17 @@ def test_a_query_over_the_catalog_that_takes_too_long_is_ended(shop: Shop) -> No
     assert outcome(pulling, f"SELECT count(*) AS n FROM {many}") == "QUERY_TIMED_OUT"
 
 
+def test_a_regular_expression_that_never_ends_is_ended(shop: Shop) -> None:
+    views = ViewReader(shop.reader.path, 0.05)
+    pulling = Pulling(shop.catalog, NoQueries(), views, NoFacts())
+    assert outcome(pulling, f"SELECT REGEXP_REPLACE('{'a' * 50}!', '(a|a)+$', 'b') AS r") == "QUERY_TIMED_OUT"
+    views.close()
+
+
+def test_a_value_that_is_too_large_is_named_as_such(pulling: Pulling) -> None:
+    assert outcome(pulling, "SELECT REPEAT('x', 2000000000) AS r") == "VALUE_TOO_LARGE"
+
+
 # --- values that have no result ---
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sqlite3
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,7 +15,9 @@ from millpond.plan.expressions import ColumnRef, Expr, Literal
 from millpond.plan.scope import Scope
 from millpond.types import VARCHAR, Column
 from millpond.views.expressions import to_sqlite
+from millpond.views.faults import refusal
 from millpond.views.functions import register
+from millpond.views.time_limit import TimeLimit
 from millpond.views.values import from_sqlite_value, row_encoder, to_sqlite_value
 from tests.plan.functions.cases import (
     GROUP,
@@ -122,9 +125,36 @@ def test_like_looks_at_case() -> None:
     connection.close()
 
 
-def test_a_value_that_would_fill_the_memory_is_an_error_of_sqlite(connection: sqlite3.Connection) -> None:
-    with pytest.raises(sqlite3.DataError):
-        evaluate(connection, bound("repeat('x', 200000000)", sample_scope()), "sample")
+TOO_LARGE = [
+    "repeat('x', 2000000000)",
+    "repeat(repeat('x', 100000), 100000)",
+    "lpad('x', 2000000000, 'y')",
+    "rpad('x', 2000000000, 'y')",
+    "space(2000000000)",
+    "regexp_replace(repeat('x', 100000), 'x', '" + "$0" * 170 + "')",
+    "repeat('x', 9000000) || repeat('x', 9000000)",
+    "concat_ws(repeat('x', 9000000), 'a', 'b', 'c')",
+    "replace(repeat('x', 10000000), 'x', 'yy')",
+    "split(repeat('x,', 2000000), ',')",
+    "regexp_split(repeat('x,', 2000000), ',')",
+    "regexp_extract_all(repeat('x', 2000000), 'x')",
+    "array[repeat('x', 9000000), repeat('x', 9000000)]",
+    "array_join(split(repeat('x,', 10000), ','), repeat('x', 10000))",
+]
+
+
+@pytest.mark.parametrize("sql", TOO_LARGE)
+def test_a_value_that_would_fill_the_memory_is_refused_before_it_is_made(
+    connection: sqlite3.Connection, sql: str
+) -> None:
+    limit = TimeLimit(60)
+    limit.begin()
+    with pytest.raises(sqlite3.Error) as caught:
+        evaluate(connection, bound(sql, sample_scope()), "sample")
+    limit.end()
+    refused = refusal(caught.value)
+    assert refused is not None
+    assert refused.name == "VALUE_TOO_LARGE"
 
 
 AWKWARD = ["it's", "a\\b", "nul\0inside", "\0", "new\nline", "?1", "😀"]
@@ -133,3 +163,37 @@ AWKWARD = ["it's", "a\\b", "nul\0inside", "\0", "new\nline", "?1", "😀"]
 @pytest.mark.parametrize("value", AWKWARD)
 def test_any_text_survives_as_a_constant(connection: sqlite3.Connection, value: str) -> None:
     assert evaluate(connection, Literal(VARCHAR, value), "sample") == value
+
+
+@pytest.mark.parametrize("sql", ["regexp_like('{}', '(a|a)+$')", "regexp_replace('{}', '(a|a)+$', 'b')"])
+def test_a_pattern_that_never_ends_is_ended_and_lets_others_run(connection: sqlite3.Connection, sql: str) -> None:
+    ticks = 0
+    ended = threading.Event()
+
+    def tick() -> None:
+        nonlocal ticks
+        while not ended.wait(0.01):
+            ticks += 1
+
+    other = threading.Thread(target=tick)
+    other.start()
+    limit = TimeLimit(0.3)
+    limit.begin()
+    try:
+        with pytest.raises(sqlite3.Error) as caught:
+            evaluate(connection, bound(sql.format("a" * 50 + "!"), sample_scope()), "sample")
+    finally:
+        limit.end()
+        ended.set()
+        other.join()
+    refused = refusal(caught.value)
+    assert refused is not None
+    assert refused.name == "QUERY_TIMED_OUT"
+    assert ticks > 5
+
+
+@pytest.mark.parametrize("pattern", ["a{100000000}", "((ab){1000}){1000}", "x{a}", "a{,5}"])
+def test_a_pattern_whose_counts_fill_the_memory_or_are_none_is_refused_when_it_is_read(pattern: str) -> None:
+    with pytest.raises(MillpondError) as error:
+        bound(f"regexp_like('a', '{pattern}')", sample_scope())
+    assert error.value.name == "INVALID_CONSTANT"

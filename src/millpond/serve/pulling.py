@@ -195,19 +195,19 @@ class Pulling:
                 what="A view beside deltastream.sys",
                 instead="Ask the two in two statements.",
             )
-        connection = sqlite3.connect(":memory:")
+        connection, limit = sqlite3.connect(":memory:"), TimeLimit(self.views.timeout)
         try:
             register(connection)
-            limit = TimeLimit(self.views.timeout)
             limit.watch(connection)
-            limit.begin()
             for name, table in sys_tables(self.catalog, self.facts).items():
                 if f'"sys_{name}"' in prepared.sql:
                     _load(connection, f"sys_{name}", table.columns, table.rows)
+            limit.begin()
             rows = [prepared.decode(row) for row in connection.execute(prepared.sql, bindings)]
         except sqlite3.Error as error:
             raise _not_evaluated(error) from error
         finally:
+            limit.end()
             connection.close()
         return Answer(prepared.columns, rows, context, "", "SELECT")
 

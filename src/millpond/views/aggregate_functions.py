@@ -8,8 +8,10 @@ from typing import Any, ClassVar, Protocol
 
 import orjson
 
+from millpond.views.faults import noted
 from millpond.views.nested_functions import to_json_value
 from millpond.views.number_functions import WIDE, decimal_text
+from millpond.views.value_limits import LARGEST_TEXT, MOST_ITEMS, too_large
 
 
 class Aggregate(Protocol):
@@ -102,6 +104,7 @@ class ListAggregate:
         self.parts: list[str] = []
         self.seen: set[str] = set()
         self.separator = ","
+        self.length = 0
 
     def step(self, value: str | None, separator: str | None, distinct: int) -> None:
         self.separator = separator or ""
@@ -109,6 +112,9 @@ class ListAggregate:
             return
         if distinct:
             self.seen.add(value)
+        self.length += len(value) + len(self.separator)
+        if self.length > LARGEST_TEXT:
+            raise noted(too_large())
         self.parts.append(value)
 
     def finalize(self) -> str | None:
@@ -122,11 +128,16 @@ class Collect:
         self.values: list[Any] = []
         self.type = "VARCHAR"
         self.distinct = False
+        self.length = 0
 
     def step(self, value: Any, type_text: str, distinct: int) -> None:
         self.type, self.distinct = type_text, bool(distinct)
-        if value is not None:
-            self.values.append(value)
+        if value is None:
+            return
+        self.length += len(value) if isinstance(value, str | bytes) else 1
+        if self.length > LARGEST_TEXT or len(self.values) >= MOST_ITEMS:
+            raise noted(too_large())
+        self.values.append(value)
 
     def finalize(self) -> str:
         values = sorted(set(self.values), key=self._order) if self.distinct else self.values

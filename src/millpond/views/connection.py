@@ -7,6 +7,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from millpond.views.functions import register
+from millpond.views.value_limits import LARGEST_STORED, LARGEST_TEXT
 
 BUSY_SECONDS = 2.0
 """How long a statement waits for a lock: a checkpoint takes less, and a caller should hear of the rest."""
@@ -38,7 +39,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
         check_same_thread=False,
         cached_statements=CACHED_STATEMENTS,
     )
-    return _prepared(connection, WRITER)
+    return _prepared(connection, WRITER, LARGEST_STORED)
 
 
 def open_reader(path: Path) -> sqlite3.Connection:
@@ -51,12 +52,12 @@ def open_reader(path: Path) -> sqlite3.Connection:
         check_same_thread=False,
         cached_statements=CACHED_STATEMENTS,
     )
-    return _prepared(connection, READER)
+    return _prepared(connection, READER, LARGEST_TEXT)
 
 
-def _prepared(connection: sqlite3.Connection, pragmas: tuple[str, ...]) -> sqlite3.Connection:
+def _prepared(connection: sqlite3.Connection, pragmas: tuple[str, ...], largest: int) -> sqlite3.Connection:
     try:
-        register(connection)
+        register(connection, largest)
         for pragma in pragmas:
             connection.execute(pragma)
     except BaseException:

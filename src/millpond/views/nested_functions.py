@@ -16,6 +16,7 @@ from millpond.stores.formats.json_reader import parse_exactly, reader
 from millpond.stores.formats.json_writer import writer
 from millpond.type_text import read_type
 from millpond.views.json_text import dump
+from millpond.views.value_limits import check_items, check_length
 from millpond.views.values import from_sqlite_converter, to_sqlite_converter
 
 Converter = Callable[[Any], Any]
@@ -73,11 +74,13 @@ def _key(key: Any) -> str:
 
 def array(type_text: str, *items: Any) -> str:
     """ARRAY[...] of items that may be NULL."""
+    _check_parts(items)
     return orjson.dumps([to_json_value(i, type_text) for i in items]).decode()
 
 
 def map_of(key_type: str, value_type: str, *pairs: Any) -> str:
     """MAP[key, value, ...]."""
+    _check_parts(pairs)
     found = {}
     for key, value in zip(pairs[0::2], pairs[1::2], strict=True):
         name = to_json_value(key, key_type)
@@ -87,8 +90,14 @@ def map_of(key_type: str, value_type: str, *pairs: Any) -> str:
 
 def struct_of(*triples: Any) -> str:
     """STRUCT of (name, type, value) triples."""
+    _check_parts(triples)
     parts = zip(triples[0::3], triples[1::3], triples[2::3], strict=True)
     return orjson.dumps({name: to_json_value(value, type_text) for name, type_text, value in parts}).decode()
+
+
+def _check_parts(parts: tuple[Any, ...]) -> None:
+    """Before they are put together. Raises VALUE_TOO_LARGE."""
+    check_length(sum(len(p) for p in parts if isinstance(p, str | bytes)))
 
 
 def _contains(text: str, value: Any, type_text: str) -> bool | None:
@@ -128,7 +137,10 @@ def _distinct(text: str) -> str:
 
 
 def _concat(*texts: str) -> str:
-    return dump([item for text in texts for item in parse_exactly(text)])
+    _check_parts(texts)
+    found = [item for text in texts for item in parse_exactly(text)]
+    check_items(len(found))
+    return dump(found)
 
 
 def _slice(text: str, first: int, last: int) -> str | None:
@@ -136,7 +148,9 @@ def _slice(text: str, first: int, last: int) -> str | None:
 
 
 def _join(text: str, separator: str, instead: str | None = None) -> str:
-    items = (instead if i is None else i for i in parse_exactly(text))
+    parsed = parse_exactly(text)
+    check_length(len(text) + len(parsed) * (len(separator) + len(instead or "")))
+    items = (instead if i is None else i for i in parsed)
     return separator.join(str(i) for i in items if i is not None)
 
 

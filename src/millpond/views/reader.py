@@ -40,6 +40,8 @@ class ViewReader:
             return connection.execute(sql, parameters).fetchall()
         except sqlite3.Error as error:
             raise self._failed(error) from error
+        finally:
+            self._local.limit.end()
 
     def connection(self) -> sqlite3.Connection:
         """This thread's connection, for callers that register something of their own. Raises VIEW_STORE_*."""

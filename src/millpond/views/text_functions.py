@@ -13,7 +13,8 @@ from urllib.parse import parse_qs, quote_plus, unquote_plus, urlsplit
 
 import orjson
 
-from millpond.plan.functions.java_regex import compile_regex, replacement_groups
+from millpond.views.time_limit import seconds_left
+from millpond.views.value_limits import check_items, check_length
 
 
 def _json(values: list[str | None]) -> str:
@@ -22,12 +23,23 @@ def _json(values: list[str | None]) -> str:
 
 def concat(*parts: str | None) -> str | None:
     """All parts in a row; NULL if one is."""
-    return None if None in parts else "".join(p for p in parts if p is not None)
+    there = _present(parts)
+    return None if len(there) < len(parts) else "".join(there)
 
 
 def concat_ws(separator: str | None, *parts: str | None) -> str | None:
     """The parts that are there, `separator` between them."""
-    return None if separator is None else separator.join(p for p in parts if p is not None)
+    if separator is None:
+        return None
+    check_length(len(separator) * len(parts))
+    return separator.join(_present(parts))
+
+
+def _present(parts: tuple[str | None, ...]) -> list[str]:
+    """Those that are no NULL. Raises VALUE_TOO_LARGE if they are too much for one value."""
+    there = [p for p in parts if p is not None]
+    check_length(sum(map(len, there)))
+    return there
 
 
 def substring(text: str, start: int, length: int) -> str:
@@ -62,6 +74,7 @@ def _pad(left: bool) -> Callable[[str, int, str], str]:
         missing = length - len(text)
         if missing <= 0:
             return text[: max(0, length)]
+        check_length(length)
         filled = (filler * (missing // len(filler) + 1))[:missing] if filler else ""
         return filled + text if left else text + filled
 
@@ -72,12 +85,18 @@ def _ascii(text: str) -> int:
     return ord(text[0]) if text else 0
 
 
+def _repeat(text: str, times: int) -> str:
+    check_length(len(text) * times)
+    return text * times
+
+
 def _split_index(text: str, separator: str, index: int) -> str | None:
     parts = text.split(separator) if separator else []
     return parts[index] if 0 <= index < len(parts) else None
 
 
 def _split(text: str, separator: str) -> str:
+    check_items(text.count(separator) if separator else len(text))
     return _json(list(text.split(separator) if separator else text or [""]))
 
 
@@ -92,6 +111,7 @@ def _split_part(text: str, separator: str, index: int) -> str | None:
 def _levenshtein(left: str, right: str) -> int:
     row = list(range(len(right) + 1))
     for n, a in enumerate(left, 1):
+        seconds_left()
         previous, row[0] = row[0], n
         for m, b in enumerate(right, 1):
             previous, row[m] = row[m], min(row[m] + 1, row[m - 1] + 1, previous + (a != b))
@@ -157,39 +177,6 @@ def _parse_url(text: str, part: str, key: str | None = None) -> str | None:
     return parts.get(part)
 
 
-def _regexp_extract(text: str, pattern: str, group: int) -> str | None:
-    found = compile_regex(pattern).search(text)
-    return (found[group] or "") if found else None
-
-
-def _regexp_extract_all(text: str, pattern: str, group: int) -> str:
-    return _json([m[group] or "" for m in compile_regex(pattern).finditer(text)])
-
-
-def _regexp_replace(text: str, pattern: str, replacement: str) -> str:
-    parts = replacement_groups(replacement)
-    return compile_regex(pattern).sub(lambda m: "".join(p if isinstance(p, str) else m[p] or "" for p in parts), text)
-
-
-def _regexp_instr(text: str, pattern: str) -> int:
-    found = compile_regex(pattern).search(text)
-    return found.start() + 1 if found else 0
-
-
-def _regexp_split(text: str, pattern: str) -> str:
-    """Java drops an empty part that a match of no width at the beginning would make."""
-    parts: list[str | None] = []
-    at = 0
-    for found in compile_regex(pattern).finditer(text):
-        if found.end() == 0:
-            continue
-        if found.start() == found.end() == len(text):
-            break
-        parts.append(text[at : found.start()])
-        at = found.end()
-    return _json([*parts, text[at:]])
-
-
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mp_lower": str.lower,
     "mp_upper": str.upper,
@@ -203,7 +190,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mp_overlay": _overlay,
     "mp_lpad": _pad(left=True),
     "mp_rpad": _pad(left=False),
-    "mp_repeat": lambda text, n: text * n,
+    "mp_repeat": _repeat,
     "mp_reverse": lambda text: text[::-1],
     "mp_ascii": _ascii,
     "mp_chr": lambda n: "" if n < 0 else chr(n & 0xFF),
@@ -222,14 +209,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mp_url_encode": _url_encode,
     "mp_url_decode": _url_decode,
     "mp_parse_url": _parse_url,
-    "mp_regexp_extract": _regexp_extract,
-    "mp_regexp_extract_all": _regexp_extract_all,
-    "mp_regexp_replace": _regexp_replace,
-    "mp_regexp_like": lambda text, pattern: compile_regex(pattern).search(text) is not None,
-    "mp_regexp_count": lambda text, pattern: sum(1 for _ in compile_regex(pattern).finditer(text)),
-    "mp_regexp_instr": _regexp_instr,
-    "mp_regexp_substr": lambda text, pattern: _regexp_extract(text, pattern, 0),
-    "mp_regexp_split": _regexp_split,
 }
 """NULL in, NULL out."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+import regex
+
 CLASSES = {
     "Lower": "a-z",
     "Upper": "A-Z",
@@ -23,13 +25,48 @@ r"""Java's \p{...} names that mean a set of ASCII characters."""
 _ESCAPE = re.compile(r"\\([pP])\{(?:Is)?(\w+)\}|\\Q(.*?)(?:\\E|$)|\\(.)|(\[|\])", re.DOTALL)
 
 
+_STEP = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(?:,\d*)?\}|.", re.DOTALL)
+MOST_STEPS = 10_000
+"""Of a pattern whose counts are written out, as `regex` does: a{100000000} would take 30 GB."""
+
+
 @lru_cache(512)
-def compile_regex(pattern: str) -> re.Pattern[str]:
-    """A Java regular expression as a Python one; ValueError where it is wrong or not understood."""
+def compile_regex(pattern: str) -> regex.Pattern[str]:
+    """A Java regular expression as a Python one; ValueError where it is wrong or not understood.
+
+    `re` decides what is valid, for `regex` takes more than Java does. `regex` does the matching: it lets other threads
+    run meanwhile and takes a `timeout`, without which one pattern such as (a|a)+$ would hold everybody for years.
+    """
     try:
-        return re.compile(_translate(pattern), re.ASCII)
-    except (re.error, RecursionError, OverflowError) as error:
+        translated = _translate(pattern)
+        re.compile(translated, re.ASCII)
+        if _steps(translated) > MOST_STEPS:
+            raise ValueError(f"its counts make more than {MOST_STEPS} steps")
+        return regex.compile(translated, regex.ASCII | regex.VERSION0)
+    except (re.error, regex.error, RecursionError, OverflowError) as error:
         raise ValueError(str(error)) from None
+
+
+def _steps(pattern: str) -> int:
+    """How many characters, classes and groups `pattern` has when its counts are written out."""
+    before: list[int] = []
+    total = last = 0
+    for found in _STEP.finditer(pattern):
+        match found.group():
+            case "(":
+                before.append(total)
+                total = last = 0
+            case ")":
+                last = total + 1
+                total = last + (before.pop() if before else 0)
+            case "{":
+                raise ValueError("a { begins a count such as {2,3}; write \\{ for a brace")
+            case _ if found[1]:
+                more = last * max(0, int(found[1]) - 1)
+                total, last = total + more, last + more
+            case _:
+                total, last = total + 1, 1
+    return total
 
 
 def _translate(pattern: str) -> str:
