@@ -124,7 +124,7 @@ def internal(error: BaseException) -> MillpondError:
 
 _SECRET = re.compile(
     r"""
-    ( ['"`‘“]? [\w.]* (?: password | passphrase | secret | token | access_key ) [\w.]* ['"`’”]? \s* = \s* )
+    ( (?<![\w.]) (?= [\w.]* (?: password | passphrase | secret | token | access_key ) ) [\w.]++ ['"`’”]? \s*+ = \s*+ )
     ( '(?:[^']|'')*'? | "(?:[^"]|"")*"? | ‘[^’]*’? | “[^”]*”? )
     """,
     re.VERBOSE | re.IGNORECASE,

@@ -259,6 +259,16 @@ def test_a_value_that_is_too_large_is_named_as_such(pulling: Pulling) -> None:
     assert outcome(pulling, "SELECT REPEAT('x', 2000000000) AS r") == "VALUE_TOO_LARGE"
 
 
+def test_a_long_statement_is_planned_once_without_parameters(shop: Shop) -> None:
+    pulling = new_pulling(shop)
+    many = ", ".join(f"'./p{n}'" for n in range(2_000))
+    (query,) = parse(f"SELECT url FROM visits WHERE url IN ({many}, './home')")
+    assert isinstance(query, Query)
+    prepared, bindings = pulling.prepared.prepare(query.text, query, CONTEXT)
+    assert (prepared.parameters, bindings) == ((), ())
+    assert pulling.answer(query.text, query, CONTEXT).rows
+
+
 # --- values that have no result ---
 
 

@@ -9,6 +9,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 from sqlglot import exp
 
@@ -51,6 +53,10 @@ LOOK_THREADS = 4
 DRAIN_SECONDS = 60
 """How long a stop waits for a statement: a CREATE waits for topics and for the view store, about 10 s each; a
 query that does not stop takes 30."""
+SHORT = 2_000
+"""Characters of a text that is read in some milliseconds, faster than another thread begins."""
+_Given = TypeVar("_Given")
+_Made = TypeVar("_Made")
 logger = logging.getLogger(__name__)
 
 
@@ -105,7 +111,7 @@ class StreamEngine:
         """
         answers: list[Answer | Subscription] = []
         try:
-            for statement in parse(sql):
+            for statement in await _aside(parse, sql, len(sql)):
                 answers.append(await self._located(statement, context, resume, attachments or {}))
                 context = answers[-1].context
         except BaseException:
@@ -131,7 +137,7 @@ class StreamEngine:
     ) -> Answer | Subscription:
         loop = asyncio.get_running_loop()
         if isinstance(statement, st.Query):
-            if self._is_pull(statement, context):
+            if await _aside(partial(self._is_pull, statement), context, len(statement.text)):
                 pulled = self.pulling.answer
                 return await loop.run_in_executor(self.threads, pulled, statement.text, statement, context)
             return await self.following.query(statement, context, resume)
@@ -301,6 +307,11 @@ class StreamEngine:
         self.looks.shutdown(wait=False, cancel_futures=True)
         self.effects.shutdown(wait=False, cancel_futures=True)
         self.reader.close()
+
+
+async def _aside(work: Callable[[_Given], _Made], given: _Given, length: int) -> _Made:
+    """`work(given)`; for a text of some `length` in another thread, for others are served by this one."""
+    return work(given) if length <= SHORT else await asyncio.to_thread(work, given)
 
 
 def _not_there(error: str, name: st.Name, **params: str) -> MillpondError:

@@ -64,6 +64,7 @@ def _wrong(batch: str, at: int) -> MillpondError:
     return MillpondError("SYNTAX", problem=problem, position=Lines(batch).position(at, at + 1), sql=batch)
 
 
+ID_LENGTH = 36
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w-])", re.IGNORECASE)
 """A query's id may be written bare; cut into tokens, parts of it may look like numbers that are none: 1e98-40."""
 
@@ -77,10 +78,7 @@ def tokens(text: str, lines: Lines) -> list[Token]:
         position = lines.position(*wrong.span()) if wrong else None
         problem = "This is not a binary string: write X'00FF'."
         raise MillpondError("SYNTAX", problem=problem, position=position, sql=text) from None
-    ids = [match.span() for match in UUID.finditer(text)]
     for token in found:
-        if any(start <= token.start < end for start, end in ids):
-            continue
         if token.token_type == TokenType.NUMBER:
             _check(_NUMBER.fullmatch(token.text) is not None, "a number", token, text, lines)
         elif token.token_type == TokenType.VAR:
@@ -89,6 +87,14 @@ def tokens(text: str, lines: Lines) -> list[Token]:
 
 
 def _check(good: bool, what: str, token: Token, text: str, lines: Lines) -> None:
-    if not good:
+    if not good and not _in_id(token, text):
         position: Position = lines.position(token.start, token.end + 1)
         raise MillpondError("SYNTAX", problem=f"'{token.text}' is not {what}.", position=position, sql=text)
+
+
+def _in_id(token: Token, text: str) -> bool:
+    """Whether the token is part of a bare id."""
+    begin = max(0, token.start - ID_LENGTH)
+    return any(
+        found.start() <= token.start < found.end() for found in UUID.finditer(text, begin, token.end + ID_LENGTH)
+    )

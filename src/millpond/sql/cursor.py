@@ -12,9 +12,7 @@ from millpond.errors import MillpondError, Position
 from millpond.sql.batch import tokens
 from millpond.sql.position import Lines, mark
 from millpond.sql.refusals import refused_clause
-
-DEEPEST = 50
-"""Nested parentheses and sub-queries. Each takes about ten frames of Python's stack, here and later on."""
+from millpond.sql.size import DEEPEST
 
 _TEXTUAL = (
     TokenType.STRING,

@@ -13,6 +13,7 @@ from millpond.sql.datatypes import data_type
 from millpond.sql.position import Lines
 from millpond.sql.quotes import plain_quotes
 from millpond.sql.refusals import STATEMENTS, refused_statement
+from millpond.sql.size import check_size
 from millpond.sql.statements import Explain, Statement
 from millpond.types import DataType
 
@@ -59,9 +60,10 @@ _PLANNED = ("CREATE", "INSERT", "SELECT", "DROP", "UPDATE")
 def parse(text: str) -> tuple[Statement, ...]:
     """The statements in `text`, separated by semicolons; empty ones are skipped.
 
-    Raises MillpondError SYNTAX, UNSUPPORTED or UNKNOWN_PROPERTY, with the position in `text`. Positions in
-    the statements (names, properties, tree nodes) are relative to the statement's own `text`.
+    Raises MillpondError STATEMENT_TOO_LONG, and SYNTAX, UNSUPPORTED or UNKNOWN_PROPERTY with the position in `text`.
+    Positions in the statements (names, properties, tree nodes) are relative to the statement's own `text`.
     """
+    check_size(text)
     plain = plain_quotes(text)
     lines = Lines(text)
     try:

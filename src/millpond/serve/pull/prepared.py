@@ -90,14 +90,15 @@ class PreparedQueries:
 
     def prepare(self, sql: str, query: Query, context: SessionContext) -> tuple[Prepared, tuple[Any, ...]]:
         """Plan `query`, which is `sql` parsed. Raises what is wrong with it."""
+        if len(sql) > LONGEST:
+            return _prepared(Compiler(self.reader, context, literal_to_sqlite), query.tree, ()), ()
         version = self.reader.version
         text, literals = shape_of(_bare(sql))
         wanted = _comparable(query.tree, literals)
         prepared = self._with_parameters(text, literals, wanted, context) if wanted else None
         if prepared is None:
             prepared = _prepared(Compiler(self.reader, context, literal_to_sqlite), query.tree, ())
-        if len(sql) <= LONGEST:
-            self._keep(version, _key(text, context), literals, prepared)
+        self._keep(version, _key(text, context), literals, prepared)
         return prepared, prepared.bindings(literals)
 
     def _keep(self, version: int, key: tuple[object, ...], literals: Sequence[Any], prepared: Prepared) -> None:
