@@ -178,6 +178,14 @@ def test_what_a_statement_sets_stays_with_its_session(client: TestClient, engine
     assert engine.calls[-1].context.database == "default"
 
 
+def test_set_without_a_session_says_that_it_is_not_kept(client: TestClient, engine: FakeEngine) -> None:
+    engine.scripts["SET"] = lambda call: [created("x", context=SessionContext(settings={"a": "1"}))]
+    engine.scripts["USE"] = lambda call: [created("x", context=SessionContext(database="other"))]
+    assert "send 'sessionID'" in post(client, "SET")["message"]
+    assert "sessionID" not in post(client, "SET", parameters={"sessionID": "s1"})["message"]
+    assert "sessionID" not in post(client, "USE")["message"]
+
+
 REQUEST = b'{"statement": "CREATE FUNCTION_SOURCE f;", "database": "db"}'
 
 

@@ -7,12 +7,12 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from millpond.errors import MillpondError
 from millpond.stores.connect import open_log
 from millpond.stores.kafka_check import addresses
-from millpond.stores.kafka_errors import named, plain, told
+from millpond.stores.kafka_errors import named, plain, refused, told
 
 
 def failure(**properties: str) -> MillpondError:
@@ -101,3 +101,11 @@ def test_an_address_and_a_state_are_left_out_of_a_reason() -> None:
     told_by = "sasl_ssl://h:1/bootstrap: SASL authentication error: no (after 301ms in state AUTH_REQ)"
     assert plain(told_by) == "SASL authentication error: no"
     assert plain("no colon") == "no colon"
+
+
+@pytest.mark.parametrize("code", [KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.RECORD_LIST_TOO_LARGE])
+def test_a_record_that_is_too_large_is_refused_in_a_sentence(code: int) -> None:
+    for error in (KafkaError(code), KafkaException(KafkaError(code))):
+        assert (
+            refused(error, "t").sentence == "A record for topic 't' was not taken: it is larger than its store takes."
+        )

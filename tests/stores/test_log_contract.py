@@ -193,6 +193,7 @@ def test_a_record_that_is_too_large_is_refused(broker: Any, name: str) -> None:
     with pytest.raises(MillpondError) as caught:
         log.produce(name, [NewRecord(None, b"x" * 5_000)])
     assert caught.value.name == "RECORD_REFUSED"
+    assert "it is larger than its store takes" in caught.value.sentence
     log.close()
 
 

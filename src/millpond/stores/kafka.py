@@ -22,7 +22,7 @@ from confluent_kafka.admin import (
 
 from millpond.errors import MillpondError
 from millpond.stores.kafka_check import check_kafka
-from millpond.stores.kafka_errors import named
+from millpond.stores.kafka_errors import named, refused
 from millpond.stores.kafka_reader import KafkaReader
 from millpond.stores.protocol import NewRecord, Offsets, TopicDescription
 
@@ -78,15 +78,15 @@ class KafkaLog:
     def create(
         self, topic: str, partitions: int = 1, replicas: int = 1, config: Mapping[str, str] | None = None
     ) -> bool:
-        new = NewTopic(topic, num_partitions=partitions, replication_factor=replicas, config=dict(config or {}))
         try:
+            new = NewTopic(topic, num_partitions=partitions, replication_factor=replicas, config=dict(config or {}))
             self._future(self._admin.create_topics([new])[topic])
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise named(error, self.store, topic) from None
             self._must_match(topic, partitions)
             return False
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, OverflowError) as error:
             raise MillpondError("TOPIC_REFUSED", topic=topic, reason=str(error)) from None
         self._until(topic, there=True)
         return True
@@ -175,14 +175,12 @@ class KafkaLog:
             except BufferError:  # the queue is full: let some of it go
                 self._producer.poll(0.05)
             except (KafkaException, ValueError, OverflowError) as error:
-                raise MillpondError("RECORD_REFUSED", topic=topic, reason=str(error)) from None
+                raise refused(error, topic) from None
 
     def _written(self, topic: str, outcome: Message | KafkaError | None) -> tuple[int, int]:
         if isinstance(outcome, KafkaError):
             error = named(outcome, self.store, topic)
-            if error.name == "TOPIC_REFUSED":
-                error = MillpondError("RECORD_REFUSED", topic=topic, reason=outcome.str())
-            raise error
+            raise error if error.name != "TOPIC_REFUSED" else refused(outcome, topic)
         assert outcome is not None
         return outcome.partition(), outcome.offset()
 

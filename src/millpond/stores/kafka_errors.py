@@ -39,6 +39,7 @@ LOGIN = {
     KafkaError.UNSUPPORTED_SASL_MECHANISM,
     KafkaError.ILLEGAL_SASL_STATE,
 }
+TOO_LARGE = {KafkaError.MSG_SIZE_TOO_LARGE, KafkaError.INVALID_MSG_SIZE, KafkaError.RECORD_LIST_TOO_LARGE}
 DENIED = {
     KafkaError.TOPIC_AUTHORIZATION_FAILED: "the topic",
     KafkaError.CLUSTER_AUTHORIZATION_FAILED: "the cluster",
@@ -68,6 +69,16 @@ def named(error: KafkaError | KafkaException, store: str, topic: str = "") -> Mi
     if code in UNREACHABLE:
         return MillpondError("STORE_UNREACHABLE", store=store, reason=reason)
     return MillpondError("TOPIC_REFUSED", topic=topic, reason=reason)
+
+
+def refused(error: KafkaError | Exception, topic: str) -> MillpondError:
+    """RECORD_REFUSED, in a sentence, for a record that would be refused again as well."""
+    cause = error.args[0] if isinstance(error, KafkaException) else error
+    if not isinstance(cause, KafkaError):
+        return MillpondError("RECORD_REFUSED", topic=topic, reason=str(cause))
+    if cause.code() in TOO_LARGE:
+        return MillpondError("RECORD_REFUSED", topic=topic, reason="it is larger than its store takes")
+    return MillpondError("RECORD_REFUSED", topic=topic, reason=plain(cause.str()))
 
 
 def told(error: KafkaError, store: str) -> MillpondError:

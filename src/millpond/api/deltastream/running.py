@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from millpond.api.deltastream.requests import StatementRequest
 from millpond.api.deltastream.sessions import Sessions
 from millpond.api.live import Answers, to_the_end
 from millpond.catalog.model import SessionContext
-from millpond.serve.answers import Answer, Engine
+from millpond.serve.answers import Answer, Engine, Subscription
+
+NOT_KEPT = "SET holds for the rest of this request alone: send 'sessionID' in its parameters to keep it."
 
 
 class Runner:
@@ -41,4 +45,13 @@ class Runner:
                 await unread.aclose()
         if answers:
             self._sessions.keep(request, answers[-1].context)
+            if not request.session and answers[-1].context.settings != context.settings:
+                answers = [*answers[:-1], _with_note(answers[-1])]
         return answers
+
+
+def _with_note(last: Answer | Subscription) -> Answer | Subscription:
+    """What SET changes does not travel in an answer's context, as what USE changes does."""
+    if not isinstance(last, Answer):
+        return last
+    return replace(last, message=" ".join(filter(None, (last.message, NOT_KEPT))))
