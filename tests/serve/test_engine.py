@@ -108,6 +108,14 @@ async def test_a_statement_that_does_not_parse_keeps_the_whole_batch_from_runnin
     assert world.picture() == before
 
 
+async def test_a_statement_that_is_nested_beyond_pythons_stack_is_refused(world: EngineWorld) -> None:
+    query = "SELECT 1"
+    for _ in range(5):
+        query = f"({query} LIMIT 9)" + " UNION ALL SELECT 1" * 190
+    error = await error_of(world, query)
+    assert (error.name, error.sentence) == ("UNSUPPORTED", "A statement this deeply nested is not supported.")
+
+
 async def test_an_error_points_into_its_own_statement(world: EngineWorld) -> None:
     error = await error_of(world, "CREATE DATABASE a;\n SELECT nothing\nFROM deltastream.sys.relations")
     assert error.sql == "SELECT nothing\nFROM deltastream.sys.relations"

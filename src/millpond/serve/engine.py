@@ -127,6 +127,10 @@ class StreamEngine:
         """The answer of one statement; positions in its errors are places in its own text."""
         try:
             return await self._one(statement, context, resume, files)
+        except RecursionError:
+            # The parser bounds each kind of nesting, but not all of them together.
+            feature, instead = "A statement this deeply nested", "Let a materialized view compute a part of it."
+            raise MillpondError("UNSUPPORTED", feature=feature, instead=instead, sql=statement.text) from None
         except MillpondError as error:
             point(error, statement)
             error.sql = error.sql or statement.text
