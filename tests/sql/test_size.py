@@ -35,6 +35,13 @@ def test_a_text_that_is_too_long_is_refused_by_name(text: str) -> None:
     assert refused(text).name == "STATEMENT_TOO_LONG"
 
 
+@pytest.mark.parametrize("text", ["/*" * 500_000, "'" * 499_999, '"' * 499_999, "`" * 499_999])
+def test_what_is_never_closed_is_looked_for_once(text: str) -> None:
+    begun = time.monotonic()
+    assert refused(text).name == "SYNTAX"
+    assert time.monotonic() - begun < PATIENCE_SECONDS
+
+
 def test_brackets_in_texts_names_and_comments_count_for_nothing() -> None:
     brackets = "(" * 100
     assert len(parse(f"SELECT '{brackets}' AS \"{brackets}\" /* {brackets} */; -- {brackets}")) == 1

@@ -13,7 +13,7 @@ MOST_TOKENS = 500_000
 """Words, numbers, texts and signs of a batch: 25,000 rows of ten values. So many take some seconds to read."""
 MOST_CHARACTERS = 20_000_000
 _TOKENS = re.compile(
-    r"""'[^']*' | "[^"]*" | `[^`]*` | --[^\r\n]* | /\*.*?\*/
+    r"""'[^']*(?:'|\Z) | "[^"]*(?:"|\Z) | `[^`]*(?:`|\Z) | --[^\r\n]* | /\*.*?(?:\*/|\Z)
     | (?P<open>[(\[]) | (?P<close>[)\]]) | (?P<end>;) | \w+ | [^\w\s]""",
     re.VERBOSE | re.DOTALL,
 )
