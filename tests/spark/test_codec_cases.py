@@ -45,6 +45,7 @@ from millpond.types import (
     MapType,
     StructType,
 )
+from tests.calendar_cases import HELD, OUTSIDE
 from tests.spark.test_codec import records_frame
 
 pytestmark = pytest.mark.spark
@@ -215,3 +216,30 @@ def test_rows_that_were_written_before_are_skipped(spark: SparkSession) -> None:
     assert [tuple(r) for r in kept.collect()] == [(0, 3), (1, 1), (2, 1)]
     forget_written("skips")
     assert kept.count() == 5
+
+
+def test_dates_and_times_are_of_the_years_1_to_9999(spark: SparkSession) -> None:
+    for cases in (HELD, [(*case, None) for case in OUTSIDE]):
+        for data_type in (DATE, TIMESTAMP, TIMESTAMP_LTZ):
+            own = [case for case in cases if case[0] == data_type]
+            frame = records_frame(spark, [b'{"c":%s}' % text.encode() for _, text, _ in own])
+            found = decoded(frame, column(data_type), "json").select(F.col("r.c").cast("string")).collect()
+            expected = [None if value is None else _as_spark_writes(value) for _, _, value in own]
+            assert [row[0] for row in found] == expected
+
+
+def test_a_date_or_time_that_an_expression_made_beyond_the_year_9999_is_written_as_null(spark: SparkSession) -> None:
+    made = {
+        DATE: ("date_add(DATE'9999-12-31', {})", "9999-12-31"),
+        TIMESTAMP: ("TIMESTAMP_NTZ'9999-12-31 00:00:00' + make_dt_interval({})", "9999-12-31 00:00:00"),
+        TIMESTAMP_LTZ: ("TIMESTAMP_LTZ'9999-12-31 00:00:00Z' + make_dt_interval({})", "9999-12-31 00:00:00Z"),
+    }
+    for data_type, (expression, last) in made.items():
+        rows = spark.range(2).select(F.expr(expression.format("CAST(id AS INT)")).alias("c"))
+        written = rows.coalesce(1).select(encode_value(column(data_type), "json").alias("v")).collect()
+        assert [bytes(row.v).decode() for row in written] == [f'{{"c":"{last}"}}', '{"c":null}']
+
+
+def _as_spark_writes(value: date | datetime) -> str:
+    text = str(value).removesuffix("+00:00")
+    return text.rstrip("0") if "." in text else text

@@ -49,6 +49,7 @@ from millpond.types import (
     MapType,
     StructType,
 )
+from tests.calendar_cases import HELD, OUTSIDE
 
 D10_2 = DecimalType(precision=10, scale=2)
 POINT = StructType(fields=(Field("x", BIGINT), Field("Name", VARCHAR)))
@@ -129,14 +130,14 @@ def one(type_: DataType) -> tuple[Column, ...]:
     return (Column("c", type_),)
 
 
-@pytest.mark.parametrize(("type_", "text", "expected"), DECODED, ids=str)
+@pytest.mark.parametrize(("type_", "text", "expected"), [*DECODED, *HELD], ids=str)
 def test_json_decodes_to(type_: DataType, text: str, expected: Any) -> None:
     (found,) = decode_json(b'{"c":%s}' % text.encode(), one(type_))
     assert found == expected
     assert type(found) is type(expected)
 
 
-@pytest.mark.parametrize(("type_", "text"), NOT_DECODED, ids=str)
+@pytest.mark.parametrize(("type_", "text"), [*NOT_DECODED, *OUTSIDE], ids=str)
 def test_json_that_is_no_value_of_the_type_says_so(type_: DataType, text: str) -> None:
     with pytest.raises(UndecodableError, match=r"^column 'c'"):
         decode_json(b'{"c":%s}' % text.encode(), one(type_))

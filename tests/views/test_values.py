@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from millpond.errors import MillpondError
 from millpond.types import (
     BIGINT,
     BOOLEAN,
@@ -96,7 +95,8 @@ def test_rows_are_converted_where_they_must_be() -> None:
     assert row_decoder(columns)(("x", "1.0000", 0)) == ("x", Decimal("1.0000"), date(1970, 1, 1))
 
 
-def test_a_year_that_python_does_not_have_is_named() -> None:
-    with pytest.raises(MillpondError) as caught:
-        from_sqlite_value(TIMESTAMP, 10**18)
-    assert caught.value.name == "VALUE_OUT_OF_RANGE"
+def test_a_time_that_its_type_does_not_hold_is_shown_as_null_and_its_row_with_it() -> None:
+    assert from_sqlite_value(TIMESTAMP, 10**18) is None
+    columns = (Column("n", BIGINT), Column("t", TIMESTAMP), Column("d", DATE), Column("a", ArrayType(element=DATE)))
+    row = (1, 253_402_300_800_000_000, -(10**6), '["+10000-01-01"]')
+    assert row_decoder(columns)(row) == (1, None, None, None)

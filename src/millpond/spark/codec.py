@@ -10,7 +10,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.classic.column import Column as ClassicColumn
-from pyspark.sql.types import StructType
+from pyspark.sql.types import DataType, StructType
 
 from millpond.errors import MillpondError
 from millpond.spark.types import to_spark_schema
@@ -21,6 +21,13 @@ RECORD = ("key", "value", "topic", "partition", "offset")
 
 PRIMITIVES = ("VARCHAR", "BYTES", "VARBINARY", "BOOLEAN", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE")
 """Types that Kafka has a serializer for."""
+
+HELD = {
+    "date": ("DATE'0001-01-01'", "DATE'9999-12-31'"),
+    "timestamp_ntz": ("TIMESTAMP_NTZ'0001-01-01 00:00:00'", "TIMESTAMP_NTZ'9999-12-31 23:59:59.999999'"),
+    "timestamp": ("TIMESTAMP_LTZ'0001-01-01 00:00:00Z'", "TIMESTAMP_LTZ'9999-12-31 23:59:59.999999Z'"),
+}
+"""The first and the last value of a type of Spark's that is given to no more than the years 1 to 9999."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +83,15 @@ def encode_value(
     form = _format(form)
     sources = [F.col(_quoted(c.name)) for c in columns] if values is None else values
     typed = zip(to_spark_schema(columns).fields, sources, strict=True)
-    row = F.struct(*(source.cast(f.dataType).alias(f.name) for f, source in typed))
+    row = F.struct(*(_held(source.cast(f.dataType), f.dataType).alias(f.name) for f, source in typed))
     schema = _schema(columns, form.name)
     return ClassicColumn(_jvm().io.millpond.Codec.encode(schema, form.name, dict(form.settings), _java(row)))
+
+
+def _held(value: SparkColumn, data_type: DataType) -> SparkColumn:
+    """NULL for a date or time that an expression made and that its type does not hold: no decoder would take it."""
+    bounds = HELD.get(data_type.typeName())
+    return value if bounds is None else F.when(value.between(F.expr(bounds[0]), F.expr(bounds[1])), value)
 
 
 def encode_key(

@@ -28,6 +28,9 @@ POSITION = "__position"
 """Of an unnested row: its own place in the source partition, instead of its record's offset."""
 
 
+EVENT_MILLIS = (-62_135_596_800_000, 253_402_300_799_999)
+"""0001-01-01 00:00:00.000 and 9999-12-31 23:59:59.999 in UTC, as epoch milliseconds."""
+
 Reader: TypeAlias = Callable[[SparkSession, Scan, Run], DataFrame]
 """Gives the raw records of a scan's topic: the columns `RECORD` and `timestamp`, as Kafka's source names them."""
 
@@ -163,5 +166,10 @@ def _rowtime(scan: Scan) -> SparkColumn:
 
 
 def event_time(column: Column, value: SparkColumn) -> SparkColumn:
-    """A timestamp column as an instant: BIGINT is epoch milliseconds, TIMESTAMP is UTC."""
-    return F.timestamp_millis(value) if column.type.name == "BIGINT" else value.cast("timestamp")
+    """A timestamp column as an instant: BIGINT is epoch milliseconds, TIMESTAMP is UTC; NULL outside years 1 to 9999.
+
+    A number that is no time stays a BIGINT of the row; Spark would stop the query over one that overflows.
+    """
+    if column.type.name != "BIGINT":
+        return value.cast("timestamp")
+    return F.when(value.between(*EVENT_MILLIS), F.timestamp_millis(value))

@@ -13,7 +13,6 @@ from decimal import Decimal
 from functools import lru_cache, partial
 from typing import Any, TypeAlias
 
-from millpond.errors import MillpondError
 from millpond.stores.formats import temporal
 from millpond.stores.formats.json_reader import has_decimal, parse_exactly, parse_quickly, reader
 from millpond.stores.formats.json_writer import value_text
@@ -31,7 +30,7 @@ def to_sqlite_value(type_: DataType, value: Any) -> Any:
 
 
 def from_sqlite_value(type_: DataType, value: Any) -> Any:
-    """The Python value of what SQLite keeps; None stays None. VALUE_OUT_OF_RANGE for years past 9999."""
+    """The Python value of what SQLite keeps; None stays None, and a time outside the years 1 to 9999 becomes None."""
     convert = from_sqlite_converter(type_)
     return value if value is None or convert is None else convert(value)
 
@@ -86,10 +85,11 @@ def from_sqlite_converter(type_: DataType) -> Convert | None:
 
 
 def _in_range(convert: Convert, value: Any) -> Any:
+    """None for a value that its type does not hold: one such value must not cost the answer all its other rows."""
     try:
         return convert(value)
-    except UndecodableError as error:
-        raise MillpondError("VALUE_OUT_OF_RANGE", reason=str(error)) from None
+    except UndecodableError:
+        return None
 
 
 def _keep_nan(value: float) -> float | str:

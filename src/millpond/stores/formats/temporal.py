@@ -1,6 +1,6 @@
 """Dates and times as text, and as the numbers that they are kept in: epoch days and microseconds.
 
-The numbers reach further than Python's years 1 to 9999; only turning one into a Python value can fail.
+The numbers reach further than the years 1 to 9999 that the types hold: turning one into a Python value can fail.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ final class AvroLogical {
   /** Null if a column of that type cannot come of it. */
   static Time reader(String meaning, DataType type) {
     if (type instanceof DateType) {
-      return meaning.equals("date") ? value -> (int) value : null;
+      return meaning.equals("date") ? value -> CalendarRange.days(value, "DATE", Long.toString(value)) : null;
     }
     if (type instanceof TimeType) {
       long factor = meaning.equals("time-millis") ? 1000 : meaning.equals("time-micros") ? 1 : 0;
@@ -45,8 +45,8 @@ final class AvroLogical {
   /** A plain number is of milliseconds, as in JSON. */
   private static Time timestamp(String meaning, DataType type) {
     return switch (meaning) {
-      case "timestamp-micros" -> value -> (Object) value;
-      case "timestamp-nanos" -> value -> (Object) Math.floorDiv(value, 1000L);
+      case "timestamp-micros" -> value -> inRange(value, type, value);
+      case "timestamp-nanos" -> value -> inRange(Math.floorDiv(value, 1000L), type, value);
       case "timestamp-millis", "int", "long" -> value -> micros(value, type);
       default -> null;
     };
@@ -54,10 +54,14 @@ final class AvroLogical {
 
   static Object micros(long millis, DataType type) {
     try {
-      return Math.multiplyExact(millis, 1000L);
+      return inRange(Math.multiplyExact(millis, 1000L), type, millis);
     } catch (ArithmeticException e) {
       throw Undecodable.notA(SqlTypes.name(type), Long.toString(millis));
     }
+  }
+
+  private static Object inRange(long micros, DataType type, long given) {
+    return CalendarRange.micros(micros, SqlTypes.name(type), Long.toString(given));
   }
 
   private static Object nanosOfDay(long value, long factor) {

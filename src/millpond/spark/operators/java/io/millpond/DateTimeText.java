@@ -20,7 +20,7 @@ final class DateTimeText {
   /** Days since 1970-01-01. */
   static int toDays(String text, String type) {
     DateTimeText cursor = new DateTimeText(text, type);
-    return cursor.ended(cursor.date());
+    return CalendarRange.days(cursor.ended(cursor.date()), type, text);
   }
 
   /** Microseconds of the day. */
@@ -32,14 +32,14 @@ final class DateTimeText {
   /** Microseconds since 1970-01-01 00:00:00 of a time without a zone. */
   static long toMicros(String text, String type) {
     DateTimeText cursor = new DateTimeText(text, type);
-    return cursor.ended(cursor.dateTime());
+    return CalendarRange.micros(cursor.ended(cursor.dateTime()), type, text);
   }
 
   /** Microseconds since 1970-01-01 00:00:00 UTC; text without an offset is UTC. */
   static long toInstantMicros(String text, String type) {
     DateTimeText cursor = new DateTimeText(text, type);
     long local = cursor.dateTime();
-    return cursor.ended(local - cursor.offsetSeconds() * MICROS_PER_SECOND);
+    return CalendarRange.micros(cursor.ended(local - cursor.offsetSeconds() * MICROS_PER_SECOND), type, text);
   }
 
   private long dateTime() {
@@ -57,7 +57,8 @@ final class DateTimeText {
     int month = digits(2);
     expect('-');
     int day = digits(2);
-    if (month < 1 || month > 12 || day < 1 || day > YearMonth.of(year, month).lengthOfMonth()) {
+    // Years further off overflow microseconds. An offset may bring the last hours of year 0 into year 1.
+    if (year < 0 || year > 10_000 || month < 1 || month > 12 || day < 1 || day > YearMonth.of(year, month).lengthOfMonth()) {
       throw bad();
     }
     return (int) LocalDate.of(year, month, day).toEpochDay();

@@ -307,7 +307,7 @@ abstract class JsonScalarReader extends JsonReader {
     }
 
     private Object ofMillis(String text) {
-      return NumberText.toDecimal(text, MILLIS_PRECISION, 3, type).toUnscaledLong();
+      return CalendarRange.micros(NumberText.toDecimal(text, MILLIS_PRECISION, 3, type).toUnscaledLong(), type, text);
     }
 
     @Override

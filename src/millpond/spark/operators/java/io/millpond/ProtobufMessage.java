@@ -57,7 +57,8 @@ final class ProtobufMessage {
   private static Object micros(InternalRow timestamp, DataType type) {
     long seconds = timestamp.getLong(0);
     try {
-      return Math.addExact(Math.multiplyExact(seconds, 1_000_000L), Math.floorDiv(timestamp.getInt(1), 1000));
+      long micros = Math.addExact(Math.multiplyExact(seconds, 1_000_000L), Math.floorDiv(timestamp.getInt(1), 1000));
+      return CalendarRange.micros(micros, SqlTypes.name(type), seconds + " s");
     } catch (ArithmeticException e) {
       throw Undecodable.notA(SqlTypes.name(type), seconds + " s");
     }
