@@ -123,3 +123,18 @@ def test_a_query_of_a_server_that_did_not_note_its_topics_yet_goes_on(world: Wor
     eventually(lambda: len(world.engine.runs), 2)
     assert (run.checkpoint / witness.FILE).exists()
     assert world.query(query).state is QueryState.RUNNING
+
+
+def test_a_broker_that_was_away_has_as_many_looks_to_find_its_topics(world: World) -> None:
+    query, _ = first_run(world)
+    found = world.life(query).witness
+    world.log.away = True
+    for _ in range(witness.MISSING_LOOKS):
+        found.look()
+    world.log.away = False
+    there = world.log.topics_by_name.pop("clicks")
+    for _ in range(witness.MISSING_LOOKS - 1):
+        found.look()
+    world.log.topics_by_name["clicks"] = there
+    found.look()
+    assert found.missing == 0

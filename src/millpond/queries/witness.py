@@ -65,9 +65,9 @@ class Witness:
                 self._same(name, kept[name])
             self.missing = 0
         except MillpondError as error:
-            self.missing += 1
-            lasts = error.name == "TOPIC_NOT_FOUND" and self.missing >= MISSING_LOOKS
-            if error.name == "TOPIC_REPLACED" or lasts:
+            if error.name == "TOPIC_NOT_FOUND":
+                self.missing += 1
+            if error.name == "TOPIC_REPLACED" or self.missing >= MISSING_LOOKS:
                 raise
 
     def _same(self, name: str, kept: Seen | None) -> Seen:
