@@ -22,6 +22,17 @@ def put(server: ServerProcess, topic: str, ids: Iterable[int]) -> None:
     write(server.kafka, topic, [Record(json.dumps({"id": n, "name": f"n{n % 5}"}).encode()) for n in ids])
 
 
+def counted(server: ServerProcess, database: str) -> tuple[str, str]:
+    """A topic with a view that counts its rows: (topic, the question how many there are)."""
+    topic = f"rows_{uuid.uuid4().hex[:8]}"
+    server.sql(
+        f"CREATE STREAM rows_in (id BIGINT, name VARCHAR) WITH ('topic' = '{topic}', 'value.format' = 'json');"
+        "CREATE MATERIALIZED VIEW counts AS SELECT name, COUNT(*) AS n FROM rows_in GROUP BY name",
+        database=database,
+    )
+    return topic, f"SELECT SUM(n) FROM {database}.public.counts"
+
+
 def query_of(server: ServerProcess, database: str) -> dict[str, Any]:
     """How the database's one query is, by column."""
     (listed,) = (row for row in server.sql("LIST QUERIES") if str(row[-1]).startswith(f"{database}."))
@@ -29,14 +40,8 @@ def query_of(server: ServerProcess, database: str) -> dict[str, Any]:
 
 
 def test_rows_that_are_gone_are_missed_by_name(server: ServerProcess, database: str) -> None:
-    topic = f"rows_{uuid.uuid4().hex[:8]}"
-    server.sql(
-        f"CREATE STREAM rows_in (id BIGINT, name VARCHAR) WITH ('topic' = '{topic}', 'value.format' = 'json');"
-        "CREATE MATERIALIZED VIEW counts AS SELECT name, COUNT(*) AS n FROM rows_in GROUP BY name",
-        database=database,
-    )
+    topic, count = counted(server, database)
     put(server, topic, range(300))
-    count = f"SELECT SUM(n) FROM {database}.public.counts"
     server.wait_for(count, [["300"]])
     query = query_of(server, database)["id"]
     server.sql(f"TERMINATE QUERY {query}")
@@ -49,14 +54,8 @@ def test_rows_that_are_gone_are_missed_by_name(server: ServerProcess, database: 
 
 
 def test_a_topic_that_is_made_anew_is_noticed_while_its_query_runs(server: ServerProcess, database: str) -> None:
-    topic = f"rows_{uuid.uuid4().hex[:8]}"
-    server.sql(
-        f"CREATE STREAM rows_in (id BIGINT, name VARCHAR) WITH ('topic' = '{topic}', 'value.format' = 'json');"
-        "CREATE MATERIALIZED VIEW counts AS SELECT name, COUNT(*) AS n FROM rows_in GROUP BY name",
-        database=database,
-    )
+    topic, count = counted(server, database)
     put(server, topic, range(50))
-    count = f"SELECT SUM(n) FROM {database}.public.counts"
     server.wait_for(count, [["50"]])
     admin = AdminClient({"bootstrap.servers": server.kafka})
     admin.delete_topics([topic])[topic].result(30)

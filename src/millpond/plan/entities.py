@@ -7,7 +7,7 @@ from typing import Any
 
 from millpond.catalog.dependents import refuse_used_by_relations
 from millpond.catalog.model import EntityDescriptor, Store
-from millpond.catalog.store_kinds import ENTITY_ALIASES, STORE_KINDS, TOPIC_SETTING, same_place
+from millpond.catalog.store_kinds import ENTITY_ALIASES, STORE_KINDS, TOPIC_SETTING
 from millpond.errors import MillpondError
 from millpond.plan.naming import Names
 from millpond.plan.properties import COUNT, TEXT, PropertyKind, read_property
@@ -15,7 +15,7 @@ from millpond.plan.protobuf import DescriptorLookup
 from millpond.plan.relations import TopicLookup
 from millpond.plan.rows import entity_topic
 from millpond.plan.stages import AlterEntity, CreateEntity, DescribeEntity, Planned, RemoveEntity, Stage
-from millpond.plan.topics import check_new_topic, refuse_kafkas_own
+from millpond.plan.topics import check_new_topic, refuse_kafkas_own, relations_on
 from millpond.sql import statements as st
 from millpond.suggestion import suggestion
 
@@ -70,9 +70,7 @@ def plan_drop_entity(
     store = names.store(statement.store)
     topic = known_entity(statement.name, store, topics)
     refuse_kafkas_own(store, topic, statement.name.position)
-    stores = [s for s in names.reader.stores() if same_place(s, store)]
-    used = [r for s in stores for r in names.reader.relations_on_topic(s.name, topic)]
-    refuse_used_by_relations(names.reader, "entity", topic, used)
+    refuse_used_by_relations(names.reader, "entity", topic, relations_on(names.reader, store, topic))
     described = [p for p in DESCRIPTORS.values() if names.reader.entity_descriptor(store.name, topic, p)]
     forget = (DescribeEntity(store.name, topic, part, None) for part in described)
     # First what can be undone: a crash in between must leave no descriptor of a topic that is gone.

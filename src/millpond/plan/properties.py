@@ -8,6 +8,7 @@ from typing import Any
 
 from millpond.catalog.model import DELIMITER_WORDS
 from millpond.errors import MillpondError
+from millpond.plan.functions.temporal import LAST_SECOND
 from millpond.sql.statements import Properties, Property
 from millpond.suggestion import suggestion
 
@@ -15,7 +16,7 @@ MOST = 2**31 - 1
 """Of a number of things: clients of stores count in 32 bits."""
 LONGEST_MILLIS = 2**63 // 1000
 """Some 292,000 years: Spark counts microseconds in 64 bits."""
-LAST_TIME = 253_402_300_799_999
+LAST_TIME = 1000 * LAST_SECOND + 999
 """The end of the year 9999 in epoch milliseconds: the clients of some stores know no later time."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from millpond.catalog.model import KAFKA_TYPES, RelationKind, Store
+from millpond.catalog.model import KAFKA_TYPES, Relation, RelationKind, Store
 from millpond.catalog.reader import CatalogReader
 from millpond.catalog.store_kinds import STORE_KINDS, same_place
 from millpond.errors import MillpondError, Position
@@ -40,11 +40,15 @@ def refuse_kafkas_own(store: Store, topic: str, position: Position | None = None
         raise MillpondError("INTERNAL_TOPIC", position=position, topic=topic)
 
 
+def relations_on(reader: CatalogReader, store: Store, topic: str) -> list[Relation]:
+    """The relations on a topic, by whatever store at the same place."""
+    stores = [s for s in reader.stores() if same_place(s, store)]
+    return [r for s in stores for r in reader.relations_on_topic(s.name, topic)]
+
+
 def refuse_view_topic(reader: CatalogReader, store: Store, topic: str, position: Position | None = None) -> None:
     """Raises UNSUPPORTED for the changelog of a materialized view: its query alone writes there."""
-    stores = [s for s in reader.stores() if same_place(s, store)]
-    relations = [r for s in stores for r in reader.relations_on_topic(s.name, topic)]
-    view = next((r for r in relations if r.kind is RelationKind.VIEW), None)
+    view = next((r for r in relations_on(reader, store, topic) if r.kind is RelationKind.VIEW), None)
     if view is not None:
         raise MillpondError(
             "UNSUPPORTED",

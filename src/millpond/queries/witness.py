@@ -50,6 +50,7 @@ class Witness:
         seen = {name: self._same(name, kept.get(name)) for name in self.topics}
         for name, source in self.sources.items():
             _check_records(source, {**seen[name].offsets, **source.committed()})
+        self.missing = 0
         if seen != kept:
             raw = {name: asdict(topic) for name, topic in seen.items()}
             replace_file(self.file, json.dumps(raw))

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
 from millpond.catalog.model import KAFKA_TYPES, Relation
+from millpond.plan.functions.temporal import FIRST_SECOND, LAST_SECOND
 from millpond.plan.nodes import INGESTED, KEY, OFFSET, PARTITION, ROWTIME, SEQUENCE, TOPIC, Kind, Scan
 from millpond.spark.codec import RECORD, decode
 from millpond.spark.formats import read_format
@@ -28,7 +29,7 @@ POSITION = "__position"
 """Of an unnested row: its own place in the source partition, instead of its record's offset."""
 
 
-EVENT_MILLIS = (-62_135_596_800_000, 253_402_300_799_999)
+EVENT_MILLIS = (1000 * FIRST_SECOND, 1000 * LAST_SECOND + 999)
 """0001-01-01 00:00:00.000 and 9999-12-31 23:59:59.999 in UTC, as epoch milliseconds."""
 
 Reader: TypeAlias = Callable[[SparkSession, Scan, Run], DataFrame]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import orjson
 import regex
 
 from millpond.plan.functions.java_regex import compile_regex, replacement_groups
+from millpond.views.text_functions import json_array
 from millpond.views.time_limit import seconds_left
 from millpond.views.value_limits import check_items, check_length
 
@@ -30,7 +30,7 @@ def _extract(text: str, pattern: str, group: int) -> str | None:
 
 
 def _extract_all(text: str, pattern: str, group: int) -> str:
-    return _json([m[group] or "" for m in _matches(text, pattern)])
+    return json_array([m[group] or "" for m in _matches(text, pattern)])
 
 
 def _replace(text: str, pattern: str, replacement: str) -> str:
@@ -64,15 +64,11 @@ def _split(text: str, pattern: str) -> str:
             break
         parts.append(text[at : found.start()])
         at = found.end()
-    return _json([*parts, text[at:]])
+    return json_array([*parts, text[at:]])
 
 
 def _count(text: str, pattern: str) -> int:
     return sum(1 for _ in compile_regex(pattern).finditer(text, timeout=seconds_left()))
-
-
-def _json(values: list[str]) -> str:
-    return orjson.dumps(values).decode()
 
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {

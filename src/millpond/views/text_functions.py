@@ -7,7 +7,7 @@ import binascii
 import hashlib
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import parse_qs, quote_plus, unquote_plus, urlsplit
 
@@ -17,7 +17,8 @@ from millpond.views.time_limit import seconds_left
 from millpond.views.value_limits import check_items, check_length
 
 
-def _json(values: list[str | None]) -> str:
+def json_array(values: Sequence[str | None]) -> str:
+    """An ARRAY of texts, as the view store holds it."""
     return orjson.dumps(values).decode()
 
 
@@ -97,7 +98,7 @@ def _split_index(text: str, separator: str, index: int) -> str | None:
 
 def _split(text: str, separator: str) -> str:
     check_items(text.count(separator) if separator else len(text))
-    return _json(list(text.split(separator) if separator else text or [""]))
+    return json_array(list(text.split(separator) if separator else text or [""]))
 
 
 def _split_part(text: str, separator: str, index: int) -> str | None:
